@@ -65,6 +65,21 @@ report::units::unit_totals unpack_totals(pipeline::unpacker& in) {
   return made;
 }
 
+void pack(pipeline::packer& out, const std::vector<report::units::rule_totals>& rules) {
+  out.number(rules.size());
+  for (const report::units::rule_totals& rule : rules) {
+    for (const report::units::rule_number& each : report::units::rule_numbers) out.number(rule.*each.value);
+  }
+}
+
+std::vector<report::units::rule_totals> unpack_rules(pipeline::unpacker& in) {
+  std::vector<report::units::rule_totals> made(in.elements(report::units::rule_numbers.size()));
+  for (report::units::rule_totals& rule : made) {
+    for (const report::units::rule_number& each : report::units::rule_numbers) rule.*each.value = in.number();
+  }
+  return made;
+}
+
 void pack(pipeline::packer& out, const report::units::distribution& values) {
   const report::units::distribution::numbers numbers = values.divided();
   out.number(numbers.bins.size());
@@ -182,6 +197,7 @@ std::string packed_input_units(const input_units& record) {
   out.number(record.watched.size());
   for (const report::units::distribution& each : record.watched) pack(out, each);
   pack(out, record.group_values);
+  pack(out, record.rules);
   return fixed_bytes(record_head{.entry = record.of.entry,
                                  .member = record.of.member,
                                  .type = record.is_continued ? type_of_more_units : type_of_units}) +
@@ -209,6 +225,7 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
     made.watched.push_back(unpack_distribution(in));
   }
   made.group_values = unpack_parts(in);
+  made.rules = unpack_rules(in);
   in.finish();
   return made;
 }

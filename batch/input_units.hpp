@@ -29,6 +29,7 @@ struct input_units {
   line_extents unit_lines{};    ///< lines of units.jsonl
   line_extents window_lines{};  ///< lines of windows.jsonl
   report::units::unit_totals totals{};
+  std::vector<report::units::rule_totals> rules{};  ///< as that of unit_findings
   report::units::distribution values{};
   std::vector<report::units::distribution> watched{};      ///< as that of unit_findings
   std::vector<report::units::group_table> groups{};        ///< of lines, in parts

@@ -20,11 +20,12 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/8";
+constexpr const char* state_schema = "gpuhist.state/9";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
 constexpr const char* watched_values = "watched-values";
+constexpr const char* names_of_rules = "rules";
 constexpr const char* lines_of_conditions = "lines-of-conditions";
 
 // What is no option, in messages.
@@ -34,6 +35,7 @@ constexpr std::array names_of_counts = {
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
     std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+    std::pair{names_of_rules, "the names of the conditions of --where and --preset"},
     std::pair{lines_of_conditions, "the expressions in --fail-if and --alert-if whose lines --show-text shows"},
     std::pair{watched_values, "the formulas of quantiles, sums and means, and whether they are those of windows"},
 };
@@ -130,16 +132,28 @@ void add_watched(json& to, const report::units::watched_values& from) {
   }
 }
 
+json names_as_json(const std::vector<report::units::unit_rule>& rules) {
+  json made = json::array();
+  for (const report::units::unit_rule& each : rules) made.push_back(text_as_json(each.name));
+  return made;
+}
+
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, filter, top, distribution, quantiles, watched, lines, shows_text,
+  const auto& [shape, each, field, where, rules, filter, top, distribution, quantiles, watched, lines, shows_text,
                held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
     to[line_limit] = field->max_bytes;
+    if (field->must_exist) {
+      to["without-field"] = "fail";
+    } else if (field->selects_missing) {
+      to["without-field"] = filter && filter->units == report::units::filtering::kept::selected ? "keep" : "drop";
+    }
   }
   if (shows_text) to["show-text"] = true;
   if (where) to["where"] = text_as_json(where->text());
+  if (!filter && from.divides_rules()) to[names_of_rules] = names_as_json(rules);
   if (top) to["top"] = {top->number, text_as_json(top->by.text())};
   if (distribution) {
     to["distribution-of"] = text_as_json(distribution->text());

@@ -90,6 +90,7 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     units()->publish();
     report::units::unit_findings found = units()->take(input);
     made.totals = found.totals;
+    made.rules = std::move(found.rules);
     made.values = std::move(found.values);
     made.watched = std::move(found.watched);
     keep_possible_best(key, found.best, made);

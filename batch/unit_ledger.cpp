@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::size_t records_in_memory = std::size_t{1} << 20U;  // bytes
 
+// That are counted one by one.
+std::size_t number_of_rules(const library::counting_plan& planned) {
+  return planned.units && planned.units->divides_rules() ? planned.units->counted_rules() : 0;
+}
+
 }  // namespace
 
 void add_record(const job_record& record, job_ledger& inputs, unit_ledger& units) {
@@ -54,6 +59,9 @@ void unit_ledger::keep(std::string_view record, const input_units& content, std:
   }
   const auto [entry, member] = content.of;
   if (entry >= is_finished_.size()) throw pipeline::unpack_error("its input is not in the manifest, or has no units");
+  if (!content.rules.empty() && content.rules.size() != number_of_rules(planned_)) {
+    throw pipeline::unpack_error("it has another number of conditions than the job");
+  }
   if (is_finished_[entry]) return;
   const location kept{
       .offset = records_.append(record), .bytes = static_cast<std::uint32_t>(record.size()), .source = source};
@@ -98,6 +106,7 @@ void unit_ledger::sum_up(const location& found) {
   if (found.bytes == 0 || !sum_) return;
   input_units record = at(found);
   sum_->totals += record.totals;
+  add_rules(sum_->rules, record.rules);
   sum_->values += record.values;
   add_watched(sum_->watched, record.watched);
   for (const report::units::group_table& part : record.groups) sum_->groups->add(part);

@@ -14,6 +14,7 @@
 #include "library/resolve.hpp"
 #include "library/results.hpp"
 #include "report/formats/report.hpp"
+#include "report/formats/table_sections.hpp"
 #include "report/formats/text.hpp"
 #include "report/output/messages.hpp"
 
@@ -36,6 +37,15 @@ std::string units_text(std::uint64_t number, std::uint64_t bytes) {
   return config::grouped(number) + " (" + config::number_of(bytes, "byte") + ")";
 }
 
+// "; 3 lines are without field, and were dropped"
+std::string missing_text(const plan& planned, std::uint64_t lines) {
+  if (lines == 0) return "";
+  const bool are_selected = planned.units->selects_missing();
+  const bool are_kept = planned.units->filter->keeps(are_selected ? 1.0 : report::gates::unknown);
+  return "; " + config::number_of(lines, "line") + (lines == 1 ? " is" : " are") + " without field, and " +
+         (lines == 1 ? "was " : "were ") + (are_kept ? "kept" : "dropped");
+}
+
 // "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"
 std::string summary_of_filter(const plan& planned, const report::units::unit_totals& found) {
   const report::units::unit_totals kept = report::units::kept_of(found, planned.units->filter->units);
@@ -44,7 +54,7 @@ std::string summary_of_filter(const plan& planned, const report::units::unit_tot
   if (found.unverified > 0) {
     text += "; dropped " + units_text(found.unverified, found.unverified_bytes) + " with unverified text";
   }
-  return text;
+  return text + missing_text(planned, found.without_field);
 }
 
 void write_result(const report::run_report& result, dropped_units& to) {
@@ -61,6 +71,7 @@ bool lacks_damaged_text_only(const plan& planned, const library::finished_run& f
                             outcome.result.error().empty() && !outcome.pass_through_error &&
                             outcome.not_passed_through == 0;
   if (!planned.skip_damage || !is_whole_run || result.units->early_ends > 0) return false;
+  if (result.units->missing) return false;
   return std::ranges::all_of(result.inputs, [](const pipeline::input_report& each) {
     const bool has_skipped = each.error_kind == io::failure_kind::refused && each.number_of_lost_ranges > 0;
     return each.complete || each.error_kind == io::failure_kind::damaged || has_skipped;
@@ -116,6 +127,9 @@ ending::status conclude_filter(const plan& planned, const library::finished_run&
     throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (!planned.quiet && !outcome.pass_through_error) {
     report::complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
+    if (result.units->rules.size() > 1) {
+      report::write_to_standard_error(report::rule_lines(*result.units, report::target_for_standard_error()));
+    }
   }
   return is_complete ? ending::counted_all : ending::input_failed;
 }
@@ -232,7 +246,7 @@ class folder_filter {
     folder_record record(folder, options);
     const auto remaining = std::make_shared<pipeline::looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;
-    output_folder outputs(folder, std::move(work.outputs), *remaining, record, planned_.units->filter->units);
+    output_folder outputs(folder, std::move(work.outputs), *remaining, record, *planned_.units);
     return run_with(outputs, work);
   }
 

@@ -116,7 +116,7 @@ namespace {
 
 bool selects_units(const config::options& typed) {
   const std::optional<unit_options>& units = typed.run.counting.units;
-  const bool lists = units && !units->where.empty() && units->group_by.empty() && units->event_time.empty();
+  const bool lists = units && units->selects() && units->group_by.empty() && units->event_time.empty();
   return lists && typed.what != config::command::filter;
 }
 

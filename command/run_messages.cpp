@@ -85,6 +85,16 @@ void complain_of_inputs(const file_outcome& finished, bool shows_notices) {
   if (!finished.warning.empty()) report::complain("warning: " + report::printable(finished.warning));
 }
 
+// With --without-field fail: the first line without field.
+void complain_of_missing_field(const plan& planned, const file_outcome& finished) {
+  const report::run_report& result = finished.result.shared().content;
+  if (!result.units || !result.units->missing) return;
+  const report::units::input_fault& first = *result.units->missing;
+  report::complain("--without-field fail: " + report::printable(*first.input + ": " + first.cause) +
+                   "; correct the line, or give --without-field drop or keep" +
+                   (planned.units->filter ? "" : " to gpuhist filter"));
+}
+
 // "skipped 3 times a FIFO, the first one: logs/pipe". Directories are only in the report: their files were counted.
 void print_skipped(const pipeline::skipped_names& names) {
   if (names.kind == io::skipped_kind::directory && names.bytes == 0) return;
@@ -114,6 +124,7 @@ void print_failures(const plan& planned, const file_outcome& finished, std::stri
   if (consumer_left(finished)) return;
   complain_of_output(finished, output, passed);
   complain_of_inputs(finished, !planned.quiet);
+  complain_of_missing_field(planned, finished);
 }
 
 void print_skipped(const plan& planned, const file_outcome& finished) {

@@ -47,8 +47,8 @@ bool consumer_left(const file_outcome& finished);
 /// What is passed through.
 enum class passed_text { all, kept };
 
-/// Failures of what is passed through, whose output has this name, of inputs and of the engine; unless the run is
-/// quiet, also notices about inputs.
+/// Failures of what is passed through, whose output has this name, of inputs (--without-field fail) and of the engine;
+/// unless the run is quiet, also notices about inputs.
 void print_failures(const plan& planned, const file_outcome& finished, std::string_view output = "standard output",
                     passed_text passed = passed_text::all);
 

@@ -334,6 +334,26 @@ expression parse_formula(std::string_view text, std::span<const scheme> schemes)
   return parser(text, schemes, type::number).parse();
 }
 
+expression any_of(std::span<const expression> conditions) {
+  constexpr std::string_view separator = " || ";
+  expression made = conditions.front();
+  for (const expression& each : conditions.subspan(1)) {
+    const std::size_t offset = made.text.size() + separator.size();
+    const std::size_t references = made.references.size();
+    made.text += std::string(separator) + each.text;
+    for (expression::step step : each.steps) {
+      if (step.what == operation::name) step.reference += references;
+      made.steps.push_back(step);
+    }
+    for (reference named : each.references) {
+      named.at += offset;
+      made.references.push_back(std::move(named));
+    }
+    made.steps.push_back({.what = operation::either});
+  }
+  return made;
+}
+
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at) {
   const std::size_t column = characters_in(on_one_line(text.substr(0, at)));
   return std::string(message) + "\n    " + on_one_line(text) + "\n    " + std::string(column, ' ') + "^";

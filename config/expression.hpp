@@ -91,6 +91,10 @@ expression parse_expression(std::string_view text, std::span<const scheme> schem
 /// As parse_expression(), for a formula, whose value is a number: `number` of the grammar, as 'bytes / lines'.
 expression parse_formula(std::string_view text, std::span<const scheme> schemes = {});
 
+/// Holds if one of the conditions does: their texts with "||" between them, which may be longer than that of one.
+/// Precondition: there is one.
+expression any_of(std::span<const expression> conditions);
+
 /// A message about a text, with that text and a caret below the character at offset `at`.
 std::string pointing_at(std::string_view message, std::string_view text, std::size_t at);
 

@@ -402,7 +402,10 @@ std::string about_presets() {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
     text += wrapped("From: " + std::string(each.source) + ": " + std::string(each.covers), 2);
     for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
-    text += wrapped("Removed if: " + std::string(each.drop_if), 2);
+    text += "  Removed if one of these holds:\n";
+    for (const preset_rule& rule : each.rules) {
+      text += wrapped(std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 2);
+    }
   }
   return text + "\n" +
          wrapped(

@@ -411,25 +411,26 @@ constexpr std::array rows = {
     option_row{
         measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs | batch_runs, rare,
         "parts of published rules: fineweb, gopher, nemo",
-        "Adds the buckets and the condition of a part of the published rules for the quality of text, as far as counts "
+        "Adds the buckets and the conditions of a part of the published rules for the quality of text, as far as "
+        "counts "
         "of bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality "
-        "rules) or nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which the condition "
-        "holds, those that these rules would remove, are selected as by --where; 'gpuhist filter' drops them. May be "
-        "repeated. Several presets, or a preset and a condition: units for which one of them holds. Default: none.",
+        "rules) or nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which one of the "
+        "conditions holds, which the rules would remove, too, are selected as by --where; 'gpuhist filter' drops them, "
+        "and the result counts those of each condition. May be repeated, and combined with other conditions. "
+        "Default: none.",
         "gpuhist --each record --preset gopher documents.bin",
         on_counting([](counting_options& o, values v) { add_presets(o, parse_names(v)); }),
         rules(decision::text, "each")},
-    option_row{measuring, "--where", "CONDITION", value_kind::text, "", counting_runs | batch_runs, rare,
+    option_row{measuring, "--where", "CONDITION", value_kind::list, "", counting_runs | batch_runs, rare,
                "with --each: report the units for which it holds",
                "Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, "
                "line, offset and length, and the values of the names in the condition. The syntax is that of "
                "--fail-if; 'words' is the number of words of a line, record or part. The format is table or jsonl "
                "(json is written as jsonl). With --group-by or --event-time, these units are not reported, but only "
-               "they are grouped. Default: none.",
+               "they are grouped. May be repeated: units for which one of the conditions holds. Each may have a name "
+               "before =, as 'short=words < 5'; the result counts the units of each. Default: none.",
                "gpuhist --each line --where 'words > 9 && digit > 0.9' access.log",
-               on_counting([](counting_options& o, value v) {
-                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
-               }),
+               on_counting([](counting_options& o, values v) { add_rules(units_in(o), v); }),
                rules(decision::text, "each match match-file group-by event-time")},
     option_row{
         measuring, "--jsonl-field", "FIELD", value_kind::text, "", text_runs | batch_runs, rare,
@@ -445,6 +446,19 @@ constexpr std::array rows = {
           units_in(o).jsonl_field = parse_text(v, "give the name of a field, such as text");
         }),
         rules(decision::text, "each=line")},
+    option_row{
+        measuring, "--without-field", "ACTION", value_kind::choice, "drop keep fail", text_runs, rare,
+        "lines without --jsonl-field: drop, keep or fail",
+        "Selects what happens to lines without the field of --jsonl-field: 'gpuhist filter' drops or keeps them, "
+        "whatever the conditions, or drops them and ends with exit status 1 (fail); -o FILE is not written "
+        "then. A run that only counts can fail; it selects no such line. Blank lines are not among them. Default: "
+        "drop with --preset; otherwise --keep-if drops them, and --drop-if keeps them.",
+        "gpuhist filter --jsonl-field text --without-field fail --drop-if 'words < 9' x",
+        on_counting([](counting_options& o, const option_row& row, value v) {
+          using enum missing_field;
+          units_in(o).without_field = chosen(row, v, {drop, keep, fail});
+        }),
+        rules(decision::text, "jsonl-field")},
     option_row{
         measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each: how many units have which value",
@@ -826,22 +840,25 @@ constexpr std::array rows = {
                "inputs, and text that is not verified yet. Default: $TMPDIR, or /tmp.",
                "gpuhist --temporary-folder /scratch -r /srv/archive", field<&counting_options::temporary_folder>},
 
-    option_row{filtering, "--keep-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
-               "write the units for which it holds",
-               "Writes the text of the units of --each (default: line) for which the condition holds, and drops the "
-               "others, also those for which it has no value. The syntax is that of --where.",
-               "gpuhist filter --keep-if 'digit < 0.5' access.log", on_counting([](counting_options& o, value v) {
-                 units_in(o).filter = unit_filter::keep;
-                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
-               }),
-               rules(decision::text, "", "drop-if preset")},
-    option_row{filtering, "--drop-if", "CONDITION", value_kind::text, "", filtering_runs, rare,
+    option_row{
+        filtering, "--keep-if", "CONDITION", value_kind::list, "", filtering_runs, rare,
+        "write the units for which it holds",
+        "Writes the text of the units of --each (default: line) for which the condition holds, and drops the "
+        "others, also those for which it has no value. The syntax is that of --where. May be repeated: units for "
+        "which one of the conditions holds.",
+        "gpuhist filter --keep-if 'digit < 0.5' access.log", on_counting([](counting_options& o, values v) {
+          units_in(o).filter = unit_filter::keep;
+          add_rules(units_in(o), v);
+        }),
+        rules(decision::text, "", "drop-if preset")},
+    option_row{filtering, "--drop-if", "CONDITION", value_kind::list, "", filtering_runs, rare,
                "drop the units for which it holds",
                "Drops the units of --each (default: line) for which the condition holds, and writes the text of the "
-               "others, also of those for which it has no value. The syntax is that of --where.",
-               "gpuhist filter --drop-if 'control > 0.1' access.log", on_counting([](counting_options& o, value v) {
+               "others, also of those for which it has no value. The syntax is that of --where. May be repeated: units "
+               "for which one of the conditions holds are dropped; the result counts those of each.",
+               "gpuhist filter --drop-if 'control > 0.1' access.log", on_counting([](counting_options& o, values v) {
                  units_in(o).filter = unit_filter::drop;
-                 add_condition(units_in(o), parse_text(v, "give a condition such as 'digit > 0.5'"));
+                 add_rules(units_in(o), v);
                }),
                rules(decision::text)},
     option_row{filtering, "--result", "FILE", value_kind::file, "", filtering_runs, rare,

@@ -40,6 +40,14 @@ std::vector<std::string> split_at_commas(const std::string& typed) {
   throw usage_error(no_such_name(name, known));
 }
 
+bool is_name_of_rule(std::string_view name) {
+  constexpr std::string_view signs = "-_.";
+  return !name.empty() && std::ranges::all_of(name, [&](char c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return is_letter || (c >= '0' && c <= '9') || signs.find(c) != std::string_view::npos;
+  });
+}
+
 std::vector<std::string> parse_texts(std::span<const std::string> typed, std::string_view right) {
   std::vector<std::string> made;
   for (const std::string& each : typed) made.push_back(parse_text(each, right));
@@ -184,8 +192,22 @@ char parse_delimiter(const std::string& typed) {
   return found.value_or('\0');
 }
 
-void add_condition(unit_options& to, const std::string& condition) {
-  to.where = to.where.empty() ? condition : to.where + " || (" + condition + ")";
+void add_rules(unit_options& to, std::span<const std::string> typed) {
+  for (std::string& each : parse_texts(typed, "give a condition such as 'digit > 0.5'")) {
+    to.rules.push_back(std::move(each));
+  }
+}
+
+// No condition begins with a name and one '=': that is "==".
+named_condition parse_rule(std::string_view typed) {
+  const std::size_t sign = typed.find('=');
+  const std::string_view name = trimmed(typed.substr(0, std::min(sign, typed.size())));
+  const std::string_view rest = typed.substr(std::min(sign, typed.size()));
+  if (!is_name_of_rule(name) || rest.starts_with("==")) {
+    return {.name = std::string(trimmed(typed)), .condition = std::string(typed)};
+  }
+  return {.name = std::string(name),
+          .condition = std::string(trimmed(rest.substr(std::min<std::size_t>(1, rest.size()))))};
 }
 
 void add_presets(counting_options& to, const std::vector<std::string>& names) {
@@ -194,8 +216,11 @@ void add_presets(counting_options& to, const std::vector<std::string>& names) {
     const preset* const found = find_preset(name);
     if (found == nullptr) refuse_preset(name);
     for (const std::string_view scheme : found->schemes) to.schemes.emplace_back(scheme);
-    units.where += (units.where.empty() ? "(" : " || (") + std::string(found->drop_if) + ")";
+    for (const preset_rule& rule : found->rules) {
+      units.rules.push_back(name + "." + std::string(rule.name) + "=" + std::string(rule.condition));
+    }
   }
+  if (units.without_field == missing_field::by_condition) units.without_field = missing_field::drop;
 }
 
 void set_baseline(counting_options& to, const std::string& typed, number_range allowed) {

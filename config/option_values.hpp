@@ -73,10 +73,22 @@ void set_unit(unit_options& to, const std::string& typed, number_range allowed);
 /// One character, or one escape of custom schemes: "\\0", "\\n", "\\x1e".
 char parse_delimiter(const std::string& typed);
 
-/// A condition in addition to others: one of them holds.
-void add_condition(unit_options& to, const std::string& condition);
+/// Conditions in addition to others: one of them holds.
+void add_rules(unit_options& to, std::span<const std::string> typed);
 
-/// The conditions and the schemes of presets, by name.
+/// A condition and its name.
+struct named_condition {
+  std::string name;  ///< its text, if it was given without a name
+  std::string condition;
+
+  bool operator==(const named_condition&) const = default;
+};
+
+/// "short=words < 50", or a condition without a name: "words == 50".
+named_condition parse_rule(std::string_view typed);
+
+/// The rules and the schemes of presets, by name. A filter drops the lines without the field that is measured, unless
+/// something else was given.
 void add_presets(counting_options& to, const std::vector<std::string>& names);
 
 /// --baseline: a path, or "previous:N" for N windows.

@@ -23,35 +23,51 @@ constexpr std::array<std::string_view, 2> nemo_schemes = {
     R"(nemo-utf8:continuation=\x80-\xbf)"};
 
 // Quotients of whole numbers, as in the sources: a value at the threshold is kept in both.
+constexpr std::array fineweb_rules = {
+    preset_rule{"no-words", "words == 0"},
+    preset_rule{"short", "bytes < 31"},
+    preset_rule{"no-end-marks", "count(fineweb.mark) == 0"},
+    preset_rule{"many-line-feeds", "lines / (words + 2 * count(fineweb-tokens.sign)) > 0.3"},
+};
+
+constexpr std::array gopher_rules = {
+    preset_rule{"short", "words < 50"},
+    preset_rule{"long", "words > 100000"},
+    preset_rule{"short-words", "(bytes - count(gopher.space) - count(gopher.continuation)) / words < 3"},
+    preset_rule{"long-words", "(bytes - count(gopher.space) - count(gopher.continuation)) / words > 10"},
+    preset_rule{"many-hash-signs", "count(gopher.hash) / words > 0.1"},
+};
+
+constexpr std::array nemo_rules = {
+    preset_rule{"empty", "bytes == count(nemo-utf8.continuation)"},
+    preset_rule{"non-alphanumeric",
+                "(bytes - count(nemo-utf8.continuation) - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
+                "count(nemo.mark)) / (bytes - count(nemo-utf8.continuation)) > 0.25"},
+    preset_rule{"digits", "count(nemo.digit) / (bytes - count(nemo-utf8.continuation)) > 0.15"},
+    preset_rule{"white-space",
+                "(count(nemo.blank) + count(nemo.end)) / (bytes - count(nemo-utf8.continuation)) > 0.25"},
+    preset_rule{"parentheses", "count(nemo.paren) / (bytes - count(nemo-utf8.continuation)) > 0.1"},
+};
+
 constexpr std::array presets = {
     preset{.name = "fineweb",
            .summary = "line feeds a word or sign; texts of one short line or without marks",
            .source = "datatrove, FineWebQualityFilter (Penedo 2024)",
            .covers = "1 of 4 rules, parts of 2",
            .schemes = fineweb_schemes,
-           .drop_if = "words == 0 || bytes < 31 || count(fineweb.mark) == 0 || "
-                      "lines / (words + 2 * count(fineweb-tokens.sign)) > 0.3"},
+           .rules = fineweb_rules},
     preset{.name = "gopher",
            .summary = "number of words, mean length of words, hash signs a word",
            .source = "Rae et al. 2021, Scaling Language Models (Gopher), appendix A.1.1, Quality Filtering",
            .covers = "3 of 8 rules, none of the 13 for repetition",
            .schemes = gopher_schemes,
-           .drop_if = "words < 50 || words > 100000 || "
-                      "(bytes - count(gopher.space) - count(gopher.continuation)) / words < 3 || "
-                      "(bytes - count(gopher.space) - count(gopher.continuation)) / words > 10 || "
-                      "count(gopher.hash) / words > 0.1"},
+           .rules = gopher_rules},
     preset{.name = "nemo",
            .summary = "shares of non-alphanumeric characters, digits, white space, parentheses",
            .source = "NVIDIA NeMo Curator: NonAlphaNumericFilter, NumbersFilter, WhiteSpaceFilter, ParenthesesFilter",
            .covers = "4 of the 17 filters for strings",
            .schemes = nemo_schemes,
-           .drop_if =
-               "bytes == count(nemo-utf8.continuation) || "
-               "(bytes - count(nemo-utf8.continuation) - count(nemo.letter) - count(nemo.digit) - count(nemo.end) - "
-               "count(nemo.mark)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
-               "count(nemo.digit) / (bytes - count(nemo-utf8.continuation)) > 0.15 || "
-               "(count(nemo.blank) + count(nemo.end)) / (bytes - count(nemo-utf8.continuation)) > 0.25 || "
-               "count(nemo.paren) / (bytes - count(nemo-utf8.continuation)) > 0.1"},
+           .rules = nemo_rules},
 };
 
 }  // namespace

@@ -1,10 +1,16 @@
-// Presets: named parts of rules that others published for the quality of text corpora, as buckets and a condition.
+// Presets: named parts of rules that others published for the quality of text corpora, as buckets and named conditions.
 #pragma once
 
 #include <span>
 #include <string_view>
 
 namespace gpuhist::config {
+
+/// A condition with a name. It holds for a unit that the rule would remove.
+struct preset_rule {
+  std::string_view name;  ///< in the preset: "short"
+  std::string_view condition;
+};
 
 /// A plain value. It has the part of a rule that bytes, words and lines can express (docs/presets.md).
 struct preset {
@@ -13,7 +19,7 @@ struct preset {
   std::string_view source;                    ///< the publication or project, and its names for the rules
   std::string_view covers;                    ///< how many of the rules of the source it has
   std::span<const std::string_view> schemes;  ///< definitions, as --buckets takes them
-  std::string_view drop_if;                   ///< a condition; it holds for a unit that the rule would remove
+  std::span<const preset_rule> rules;         ///< a unit for which one of them holds is removed
 };
 
 /// Sorted by name. Names of buckets in conditions have two parts, and no scheme has the name of another preset, so that

@@ -141,6 +141,7 @@ finished_run file_run::conclude(pipeline::outcome finished) const {
   result->content = make_report(plan_, report::run_report::kind::result, std::move(finished.result));
   if (process_.earlier != nullptr) result->content.earlier_inputs = process_.earlier->inputs.size();
   if (units_) result->content.units = units_->result();
+  if (units_ && result->content.units->missing) made.outcome.status = run_status::incomplete;
   result->content.stats = stats_of(plan_, std::move(finished.stats));
   result->failed = gpuhist::failure_of(finished.engine_failure, finished.engine_cause);
   made.outcome.result = results(std::move(result));

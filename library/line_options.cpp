@@ -116,7 +116,7 @@ bool reads_lines_in_windows(const counting_options& options) {
 void add_changes(const counting_options& options, report::units::line_reading& to) {
   constexpr std::string_view option = "changes";
   const unit_options& asked = *options.units;
-  if (!asked.group_by.empty() || !asked.where.empty() || asked.top > 0 || !asked.distribution_of.empty()) {
+  if (!asked.group_by.empty() || asked.selects() || asked.top > 0 || !asked.distribution_of.empty()) {
     throw config::option_error(option, "groups all lines itself; leave out other options of units");
   }
   const bool has_lines = reads_lines_in_windows(options);

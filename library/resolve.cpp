@@ -10,6 +10,7 @@
 #include "gpu/host/process_limits.hpp"
 #include "gpu/inventory.hpp"
 #include "gpu/row_layout.hpp"
+#include "io/json/json_path.hpp"
 #include "library/default_memory_limit.hpp"
 #include "library/line_options.hpp"
 #include "library/results.hpp"
@@ -322,6 +323,12 @@ void check_combination(const file_options& options) {
   if (options.follow && options.counting.units->changes) {
     throw config::option_error("follow", "changes are found at the end of logs; leave it out");
   }
+  if (options.utf8 && !options.counting.units->jsonl_field.empty()) {
+    throw config::option_error(
+        "utf8",
+        "describes the whole text, not the field of --jsonl-field, which is always UTF-8 (other lines are without "
+        "field); leave one of them out");
+  }
   if (options.counting.units->each == kind::window && !config::writes_windows(options.counting)) {
     throw config::option_error(each, "window requires --window");
   }
@@ -329,7 +336,7 @@ void check_combination(const file_options& options) {
 
 void check_filter(const file_options& options) {
   const unit_options& asked = *options.counting.units;
-  if (asked.where.empty()) throw config::usage_error("unit_options::filter: requires unit_options::where");
+  if (!asked.selects()) throw config::usage_error("unit_options::filter: requires unit_options::where");
   if (asked.each == kind::input || asked.each == kind::window) {
     throw config::option_error("each", "units of a filter are lines, records or parts of a text");
   }
@@ -358,7 +365,21 @@ std::optional<report::units::field_of_lines> field_of(const counting_options& op
   constexpr std::string_view option = "jsonl-field";
   if (asked.each != kind::line) throw config::option_error(option, "requires --each line");
   if (!config::is_utf8(asked.jsonl_field)) throw config::option_error(option, "the name of the field is not UTF-8");
-  return report::units::field_of_lines{.name = asked.jsonl_field, .max_bytes = longest_line(options)};
+  try {
+    static_cast<void>(io::parse_json_path(asked.jsonl_field));
+  } catch (const std::invalid_argument& error) {
+    throw config::option_error(option, error.what());
+  }
+  const bool is_filter = asked.filter != unit_filter::none;
+  const bool is_kept = asked.without_field == missing_field::keep;
+  if (is_kept && !is_filter) {
+    throw config::option_error("without-field", "keep is for filters; give fail, or leave the option out");
+  }
+  const bool has_fate = is_filter && asked.without_field != missing_field::by_condition;
+  return report::units::field_of_lines{.name = asked.jsonl_field,
+                                       .max_bytes = longest_line(options),
+                                       .selects_missing = has_fate && is_kept == (asked.filter == unit_filter::keep),
+                                       .must_exist = asked.without_field == missing_field::fail};
 }
 
 // The records of ranked units are held in memory.
@@ -452,6 +473,34 @@ report::units::watched_values resolve_watched(const report::gates::watch_list& l
   return made;
 }
 
+// The same rule counts once.
+std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, const formula_context& of_units,
+                                                    const report::units::unit_shape& shape) {
+  constexpr std::string_view option = "where";
+  std::vector<std::string> typed = asked.rules;
+  if (!asked.where.empty()) typed.insert(typed.begin(), asked.where);
+  std::vector<report::units::unit_rule> made;
+  for (const std::string& each : typed) {
+    const config::named_condition rule = config::parse_rule(each);
+    const auto earlier = std::ranges::find(made, rule.name, &report::units::unit_rule::name);
+    if (earlier != made.end() && earlier->when.text() == rule.condition) continue;
+    if (earlier != made.end() || rule.name == report::units::rule_of_missing_field) {
+      throw config::option_error(option,
+                                 "another rule has the name " + config::quote(rule.name) + "; give another name");
+    }
+    made.push_back({.name = rule.name, .when = resolve_condition(option, rule.condition, of_units)});
+    check_names(made.back().when, option, shape);
+  }
+  return made;
+}
+
+report::gates::condition any_of(const std::vector<report::units::unit_rule>& rules, const formula_context& of_units) {
+  if (rules.size() == 1) return rules.front().when;
+  std::vector<config::expression> typed;
+  for (const report::units::unit_rule& each : rules) typed.push_back(each.when.typed());
+  return {config::any_of(typed), of_units.schemes, possible_names(of_units), of_units.lines};
+}
+
 }  // namespace
 
 std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options& options, const formula_context& known,
@@ -467,13 +516,16 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   report::gates::line_names names{.matches = {}, .check_text = check_text};
   for (std::size_t i = 0; matches && i < matches->size(); ++i) names.matches.push_back(matches->expressions()[i].name);
   report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
+  if (known.is_fed && made.field && made.field->must_exist) {
+    throw config::option_error("without-field", "fail is for files; compare unit_summary::without_field with 0");
+  }
   if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
-  if (!asked.where.empty()) {
-    made.where = resolve_condition("where", asked.where, of_units);
-    check_names(*made.where, "where", made.shape);
+  if (asked.selects()) {
+    made.rules = resolve_rules(asked, of_units, made.shape);
+    made.where = any_of(made.rules, of_units);
   }
   if (asked.filter != unit_filter::none) {
     check_filter(options);

@@ -71,6 +71,7 @@ gpuhist::unit unit_of(const report::units::unit_record& found, std::shared_ptr<c
                      .offset = found.place.offset,
                      .bytes = found.place.bytes,
                      .verified = found.verified};
+  made.rules = found.rules.value_or(std::vector<std::string>());
   made.text = found.text.value_or("");
   if (found.field) {
     made.field_bytes = found.field->bytes;
@@ -172,6 +173,14 @@ unit_summary summary_of(const report::units::unit_result& found,
                     .without_field = found.totals.without_field,
                     .unverified = found.totals.unverified,
                     .unverified_bytes = found.totals.unverified_bytes};
+  for (const report::units::rule_result& each : found.rules) {
+    made.rules.push_back({.name = each.name,
+                          .condition = each.condition,
+                          .units = each.found.units,
+                          .bytes = each.found.bytes,
+                          .first_units = each.found.first_units,
+                          .first_bytes = each.found.first_bytes});
+  }
   for (const report::units::ranked_unit& each : found.top)
     made.top.push_back({.value = each.value, .found = unit_of(each.unit, frame)});
   for (const report::units::distribution_bin& each : found.values.bins()) {

@@ -1,6 +1,7 @@
 #include "command/filter/output_folder.hpp"
 
 #include "command/filter/text_encoder.hpp"
+#include "config/text.hpp"
 #include "io/file_access.hpp"
 #include "report/formats/report.hpp"
 
@@ -54,6 +55,14 @@ class output_folder::outlet final : public report::units::kept_outlet {
 
   void end(const report::units::kept_end& found) override {
     if (found.how != pipeline::input_observer::ending::whole) return;
+    if (folder_.plan_.field && folder_.plan_.field->must_exist && found.units.without_field > 0) {
+      encoder_.reset();
+      file_.reset();
+      return folder_.note_end(output_, report::printable((folder_.folder_ / output_.name).string()) +
+                                           " was not written, because " +
+                                           config::number_of(found.units.without_field, "line") +
+                                           " of its input lack the field (--without-field fail)");
+    }
     attempt([&] {
       open();
       encoder_->end();
@@ -92,7 +101,7 @@ class output_folder::outlet final : public report::units::kept_outlet {
   }
 
   void publish(const report::units::kept_end& found) {
-    const report::units::unit_totals kept = kept_of(found.units, folder_.kept_);
+    const report::units::unit_totals kept = kept_of(found.units, folder_.plan_.filter->units);
     folder_.record_.add({.name = output_.name,
                          .input = output_.input_state,
                          .output = io::state_of(file_->synchronize_text()),
@@ -125,12 +134,12 @@ class output_folder::outlet final : public report::units::kept_outlet {
 
 output_folder::output_folder(fs::path folder, std::vector<planned_output> outputs,
                              const pipeline::looked_up_inputs& found, folder_record& record,
-                             report::units::filtering::kept kept)
+                             const report::units::unit_plan& planned)
     : folder_(std::move(folder)),
       root_(open_output_folder(folder_)),
       outputs_(std::move(outputs)),
       record_(record),
-      kept_(kept) {
+      plan_(planned) {
   for (const planned_output& each : outputs_) by_input_.emplace(found.inputs[each.input].name, &each);
 }
 

@@ -62,9 +62,10 @@ class folder_lock {
 /// The outputs of one run. Thread-safe.
 class output_folder final : public report::units::kept_outlets {
  public:
-  /// Borrows `found`, the list of the inputs. `kept`: which units are kept.
+  /// Borrows `found`, the list of the inputs, and the plan of their units.
   output_folder(std::filesystem::path folder, std::vector<planned_output> outputs,
-                const pipeline::looked_up_inputs& found, folder_record& record, report::units::filtering::kept kept);
+                const pipeline::looked_up_inputs& found, folder_record& record,
+                const report::units::unit_plan& planned);
 
   std::unique_ptr<report::units::kept_outlet> open(const std::string& input) override;
 
@@ -87,7 +88,7 @@ class output_folder final : public report::units::kept_outlets {
   const io::descriptor root_;  // outputs are opened beneath it
   const std::vector<planned_output> outputs_;
   folder_record& record_;
-  const report::units::filtering::kept kept_;
+  const report::units::unit_plan& plan_;
   std::unordered_map<std::string_view, const planned_output*> by_input_;
   mutable std::mutex mutex_;                            // of all below
   std::unordered_set<const planned_output*> finished_;  // written or failed

@@ -22,6 +22,14 @@ enum class unit_filter : std::uint8_t {
   drop,  ///< of the other units
 };
 
+/// What happens to lines that are without unit_options::jsonl_field. Blank lines are not among them.
+enum class missing_field : std::uint8_t {
+  by_condition,  ///< a filter keeps them with unit_filter::drop, and drops them with unit_filter::keep
+  drop,          ///< a filter drops them
+  keep,          ///< a filter keeps them
+  fail,          ///< a filter drops them, and the run is run_status::incomplete
+};
+
 /// How texts are divided into units, and which units are reported.
 struct unit_options {
   enum class kind : std::uint8_t {
@@ -36,9 +44,12 @@ struct unit_options {
   char delimiter = '\0';         ///< of records
   std::uint64_t part_bytes = 0;  ///< of parts, 1 to 2^30
   std::string where{};           ///< a condition ("digit > 0.5", docs/measures.md) that selects units; empty: none
-  unsigned top = 0;              ///< keep so many units with the highest values of `top_by`, at most 1000000
-  std::string top_by{};          ///< a formula; empty with top = 0
-  /// `keep` and `drop` require `where`, and a receiver of the text: pass_through_options::content::text of
+  /// More conditions, each with a name: "short=words < 50". Without a name, its text is its name. A unit is selected if
+  /// `where` or one of these holds.
+  std::vector<std::string> rules{};
+  unsigned top = 0;      ///< keep so many units with the highest values of `top_by`, at most 1000000
+  std::string top_by{};  ///< a formula; empty with top = 0
+  /// `keep` and `drop` require `where` or `rules`, and a receiver of the text: pass_through_options::content::text of
   /// count_files(), input_options::on_kept of every input of a counter. Units that are not kept are then reported,
   /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
   /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
@@ -50,6 +61,7 @@ struct unit_options {
   /// A line that has none has no values: it is without field, and counting_events::on_notice reports the first one of
   /// each input. Empty: lines are measured.
   std::string jsonl_field{};
+  missing_field without_field = missing_field::by_condition;
 
   // ---- read of lines and records (docs/events.md)
   // --------------------------------------------------------------------
@@ -78,6 +90,9 @@ struct unit_options {
   /// Finds what changed in the course of time (docs/changes.md), with `matches`, and no other of these options. Windows
   /// are those of the times in the lines, or of numbers of lines if counting_options::windows are.
   bool changes = false;
+
+  /// Whether there is a condition that selects units.
+  [[nodiscard]] bool selects() const { return !where.empty() || !rules.empty(); }
 };
 
 /// A unit and the values of the names in the condition or formula that it was selected or ranked by.
@@ -95,6 +110,7 @@ struct unit {
   std::vector<alert::named_value> values{};
   std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
   std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
+  std::vector<std::string> rules{};            ///< names of those that hold: with a filter, or several rules
   std::string text{};                     ///< with unit_options::show_text: its first 400 bytes, raw, without its end
   std::shared_ptr<const state> shared{};  ///< of the implementation
 
@@ -187,12 +203,26 @@ struct log_change {
   std::string text{};                         ///< its first 400 bytes, raw
 };
 
+/// A condition of unit_options, and the units for which it holds. For others, an earlier one may hold, too: those for
+/// which it is the first add up to all that are selected.
+struct unit_rule {
+  std::string name;
+  std::string condition;
+  std::uint64_t units = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t first_units = 0;
+  std::uint64_t first_bytes = 0;
+};
+
 /// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
   std::uint64_t bytes = 0;     ///< of all units
-  std::uint64_t selected = 0;  ///< by unit_options::where
+  std::uint64_t selected = 0;  ///< by unit_options::where or rules, or dropped because of unit_options::without_field
   std::uint64_t selected_bytes = 0;
+  /// With a filter, or several rules: `where`, then unit_options::rules, then "without-field", the lines that are
+  /// dropped or kept whatever the conditions.
+  std::vector<unit_rule> rules{};
   std::vector<ranked_unit> top{};  ///< the highest value first; equal values in the order of the inputs and units
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
   std::vector<quantile> quantiles{};        ///< unit_options::quantiles of the distribution, if a value is known

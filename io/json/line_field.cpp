@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace gpuhist::io {
@@ -135,13 +136,26 @@ field_fault fault_of(simdjson::error_code error) {
   }
 }
 
-// The last field of this name.
-line_field::outcome field_of(const dom::element& root, std::string_view name) {
-  dom::object object;
-  if (root.get_object().get(object) != simdjson::SUCCESS) return {.fault = field_fault::not_object};
+// The last value of this key in an object, or the element of an array; nothing: there is none.
+std::optional<dom::element> enter(const dom::element& from, const json_step& step) {
   std::optional<dom::element> found;
-  for (const dom::key_value_pair each : object) {
-    if (each.key == name) found = each.value;
+  if (dom::object object; from.get_object().get(object) == simdjson::SUCCESS) {
+    for (const dom::key_value_pair each : object) {
+      if (each.key == step.key) found = each.value;
+    }
+  } else if (dom::array array; step.index && from.get_array().get(array) == simdjson::SUCCESS) {
+    dom::element element;
+    if (array.at(*step.index).get(element) == simdjson::SUCCESS) found = element;
+  }
+  return found;
+}
+
+line_field::outcome field_of(const dom::element& root, std::span<const json_step> path) {
+  if (!root.is_object()) return {.fault = field_fault::not_object};
+  std::optional<dom::element> found = root;
+  for (const json_step& step : path) {
+    found = enter(*found, step);
+    if (!found) break;
   }
   if (!found) return {.fault = field_fault::missing};
   std::string_view value;
@@ -181,10 +195,10 @@ struct line_field::parser {
     return stages.parse_into_document(document, text, from.line.size(), false).get(root);
   }
 
-  outcome find(const rewritten_line& line, std::string_view name) {
+  outcome find(const rewritten_line& line, std::span<const json_step> path) {
     dom::element root;
     const simdjson::error_code error = parse(line.text(), root);
-    return error == simdjson::SUCCESS ? field_of(root, name) : outcome{.fault = fault_of(error)};
+    return error == simdjson::SUCCESS ? field_of(root, path) : outcome{.fault = fault_of(error)};
   }
 
   // What makes a line that is not JSON malformed.
@@ -197,18 +211,18 @@ struct line_field::parser {
   }
 
   // If the line was rewritten in two ways, only values with half a surrogate pair differ.
-  outcome find_rewritten(std::string_view line, std::string_view name) {
-    const outcome first = find(rewritten_line(line, "\\ufffd"), name);
+  outcome find_rewritten(std::string_view line, std::span<const json_step> path) {
+    const outcome first = find(rewritten_line(line, "\\ufffd"), path);
     if (first.fault != field_fault::none) return first;
     repaired.assign(first.value);
-    const outcome second = find(rewritten_line(line, "\\ufffc"), name);
+    const outcome second = find(rewritten_line(line, "\\ufffc"), path);
     const bool is_same = second.fault == field_fault::none && second.value == repaired;
     return is_same ? outcome{.value = repaired} : outcome{.fault = field_fault::lone_surrogate};
   }
 };
 
-line_field::line_field(std::string name, std::size_t max_bytes)
-    : name_(std::move(name)), max_bytes_(max_bytes), parser_(std::make_unique<parser>()) {}
+line_field::line_field(std::string_view path, std::size_t max_bytes)
+    : path_(parse_json_path(path)), max_bytes_(max_bytes), parser_(std::make_unique<parser>()) {}
 
 line_field::~line_field() = default;
 line_field::line_field(line_field&&) noexcept = default;
@@ -226,11 +240,11 @@ line_field::outcome line_field::find(const input& from) {
   if (from.line.starts_with(byte_order_mark)) return {.fault = field_fault::byte_order_mark};
   dom::element root;
   const simdjson::error_code error = parser_->parse(from, root);
-  if (error == simdjson::SUCCESS) return field_of(root, name_);
+  if (error == simdjson::SUCCESS) return field_of(root, path_);
   // the cause may be a number that no double can hold, or half a surrogate pair in a string
   constexpr std::array repairable = {simdjson::NUMBER_ERROR, simdjson::STRING_ERROR};
   if (std::ranges::find(repairable, error) == repairable.end()) return {.fault = fault_of(error)};
-  return parser_->find_rewritten(from.line, name_);
+  return parser_->find_rewritten(from.line, path_);
 }
 
 void line_field::release() {

@@ -2,11 +2,14 @@
 // line.
 #pragma once
 
+#include "io/json/json_path.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhist::io {
 
@@ -21,7 +24,7 @@ enum class field_fault : std::uint8_t {
   too_deep,      ///< more than line_field::max_depth
   too_long,      ///< more bytes than the limit
   not_object,
-  missing,  ///< the object has no such field
+  missing,  ///< there is no such field
   not_string,
   lone_surrogate,  ///< the value has an escape of half a surrogate pair
 };
@@ -46,8 +49,9 @@ class line_field {
     field_fault fault = field_fault::none;
   };
 
-  /// `name`: of the field in the object of the line, in UTF-8. `max_bytes`: of a line, below 4 GiB.
-  line_field(std::string name, std::size_t max_bytes);
+  /// `path`: of the field, in UTF-8, as parse_json_path() takes it: the name of a field of the object of the line, or a
+  /// JSON Pointer. `max_bytes`: of a line, below 4 GiB. Throws std::invalid_argument.
+  line_field(std::string_view path, std::size_t max_bytes);
   ~line_field();
   line_field(line_field&&) noexcept;
   line_field& operator=(line_field&&) noexcept;
@@ -67,7 +71,7 @@ class line_field {
 
   outcome find(const input& from);
 
-  std::string name_;
+  std::vector<json_step> path_;
   std::size_t max_bytes_;
   std::unique_ptr<parser> parser_;
 };

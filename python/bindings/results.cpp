@@ -164,12 +164,19 @@ void bind_changes(nb::module_& core) {
       .def_prop_ro("text", [](const log_change& found) { return nb::bytes(found.text.data(), found.text.size()); });
 }
 
+nb::list texts_of(const std::vector<std::string>& texts) {
+  nb::list made;
+  for (const std::string& each : texts) made.append(as_text(each));
+  return made;
+}
+
 void bind_units(nb::module_& core) {
   bind_lines(core);
   bind_changes(core);
   nb::class_<unit>(core, "Unit",
                    "A line, record, part, input or window. `number` is from 1, `line` too (0: unknown); `offset` and "
-                   "`bytes` are in the text of the input. `values`: of each name in the condition or formula.")
+                   "`bytes` are in the text of the input. `values`: of each name in the condition or formula. `rules`: "
+                   "names of the conditions that hold, with a filter or several conditions.")
       .def_prop_ro("input", [](const unit& found) { return as_text(found.input); })
       .def_ro("number", &unit::number)
       .def_ro("line", &unit::line)
@@ -179,6 +186,7 @@ void bind_units(nb::module_& core) {
       .def_prop_ro("values", [](const unit& found) { return values_of(found.values); })
       .def_ro("field_bytes", &unit::field_bytes)
       .def_prop_ro("without_field", [](const unit& found) { return as_text(found.without_field); })
+      .def_prop_ro("rules", [](const unit& found) { return texts_of(found.rules); })
       .def_prop_ro("text", [](const unit& found) { return nb::bytes(found.text.data(), found.text.size()); });
   nb::class_<ranked_unit>(core, "RankedUnit", "A unit and its value.")
       .def_ro("value", &ranked_unit::value)
@@ -187,14 +195,25 @@ void bind_units(nb::module_& core) {
       .def_ro("lower", &value_range::from)
       .def_ro("upper", &value_range::to)
       .def_ro("units", &value_range::units);
-  nb::class_<unit_summary>(core, "UnitSummary",
-                           "The units of all inputs. `selected`: those for which `where` holds. `top`: the highest "
-                           "value first. `distribution`: a list of ValueRange. `quantiles`: values by their percent. "
-                           "`lines`: a LineSummary.")
+  nb::class_<unit_rule>(core, "UnitRule",
+                        "A condition, the units for which it holds, and those for which it is the first that holds.")
+      .def_prop_ro("name", [](const unit_rule& found) { return as_text(found.name); })
+      .def_prop_ro("condition", [](const unit_rule& found) { return as_text(found.condition); })
+      .def_ro("units", &unit_rule::units)
+      .def_ro("bytes", &unit_rule::bytes)
+      .def_ro("first_units", &unit_rule::first_units)
+      .def_ro("first_bytes", &unit_rule::first_bytes);
+  nb::class_<unit_summary>(
+      core, "UnitSummary",
+      "The units of all inputs. `selected`: those for which `where` holds; `rules`: with a filter or "
+      "several conditions, a UnitRule for each. `top`: the highest "
+      "value first. `distribution`: a list of ValueRange. `quantiles`: values by their percent. "
+      "`lines`: a LineSummary.")
       .def_ro("seen", &unit_summary::seen)
       .def_ro("bytes", &unit_summary::bytes)
       .def_ro("selected", &unit_summary::selected)
       .def_ro("selected_bytes", &unit_summary::selected_bytes)
+      .def_ro("rules", &unit_summary::rules)
       .def_ro("top", &unit_summary::top)
       .def_ro("distribution", &unit_summary::distribution)
       .def_prop_ro("quantiles", [](const unit_summary& of) { return quantiles_by_percent(of.quantiles); })

@@ -99,19 +99,21 @@ class CountingOptions(TypedDict, total=False):
     preset: str | Sequence[str]
     """parts of published rules: fineweb, gopher, nemo.
 
-    Adds the buckets and the condition of a part of the published rules for the quality of text, as far as counts of
+    Adds the buckets and the conditions of a part of the published rules for the quality of text, as far as counts of
     bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality rules) or
-    nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which the condition holds, those that
-    these rules would remove, are selected as by --where; 'gpuhist filter' drops them. May be repeated. Several presets,
-    or a preset and a condition: units for which one of them holds. Default: none.
+    nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which one of the conditions holds, which
+    the rules would remove, too, are selected as by --where; 'gpuhist filter' drops them, and the result counts those of
+    each condition. May be repeated, and combined with other conditions. Default: none.
     """
-    where: str
+    where: str | Sequence[str]
     """with --each: report the units for which it holds.
 
     Reports each unit of --each for which the condition holds, as soon as it is read: its input, number, line, offset
     and length, and the values of the names in the condition. The syntax is that of --fail-if; 'words' is the number of
     words of a line, record or part. The format is table or jsonl (json is written as jsonl). With --group-by or
-    --event-time, these units are not reported, but only they are grouped. Default: none.
+    --event-time, these units are not reported, but only they are grouped. May be repeated: units for which one of the
+    conditions holds. Each may have a name before =, as 'short=words < 5'; the result counts the units of each. Default:
+    none.
     """
     jsonl_field: str
     """with --each line: measure this field of JSONL.
@@ -122,6 +124,14 @@ class CountingOptions(TypedDict, total=False):
     not selected; 'units' of the result counts these lines, and a message names the first one of each input. Blank lines
     have no values, either, and are not counted so. The totals stay those of all bytes. Rules and limits: gpuhist --help
     units. Default: lines are measured.
+    """
+    without_field: Literal["drop", "keep", "fail"]
+    """lines without --jsonl-field: drop, keep or fail.
+
+    Selects what happens to lines without the field of --jsonl-field: 'gpuhist filter' drops or keeps them, whatever the
+    conditions, or drops them and ends with exit status 1 (fail); -o FILE is not written then. A run that only counts
+    can fail; it selects no such line. Blank lines are not among them. Default: drop with --preset; otherwise --keep-if
+    drops them, and --drop-if keeps them.
     """
     distribution_of: str
     """with --each: how many units have which value.
@@ -335,17 +345,19 @@ class CountingOptions(TypedDict, total=False):
     Sets the folder of the unnamed temporary file for what memory cannot hold: the results of very many inputs, and text
     that is not verified yet. Default: $TMPDIR, or /tmp.
     """
-    keep_if: str
+    keep_if: str | Sequence[str]
     """write the units for which it holds.
 
     Writes the text of the units of --each (default: line) for which the condition holds, and drops the others, also
-    those for which it has no value. The syntax is that of --where.
+    those for which it has no value. The syntax is that of --where. May be repeated: units for which one of the
+    conditions holds.
     """
-    drop_if: str
+    drop_if: str | Sequence[str]
     """drop the units for which it holds.
 
     Drops the units of --each (default: line) for which the condition holds, and writes the text of the others, also of
-    those for which it has no value. The syntax is that of --where.
+    those for which it has no value. The syntax is that of --where. May be repeated: units for which one of the
+    conditions holds are dropped; the result counts those of each.
     """
 
 

@@ -159,6 +159,11 @@ void add_units(std::string& out, const units::unit_result& found) {
     add_row(out, owner, found.each, std::string(each.name) + "_bytes", totals.*each.bytes,
             share(totals.*each.bytes, totals.bytes));
   }
+  for (const units::rule_result& each : found.rules) {
+    for (const units::rule_number& number : units::rule_numbers) {
+      add_row(out, {.kind = "rule", .input = ""}, each.name, number.name, each.found.*number.value);
+    }
+  }
   for (const units::ranked_unit& one : found.top) {
     add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),
             one.unit.place.offset, shortest(one.value));

@@ -124,6 +124,17 @@ void append_place(std::string& to, const units::unit_place& place) {
   append_number(to, place.offset);
 }
 
+json rules_as_json(const std::vector<units::rule_result>& rules) {
+  json all = json::array();
+  for (const units::rule_result& each : rules) {
+    json one{{"name", each.name}, {"condition", each.condition}};
+    for (const units::rule_number& number : units::rule_numbers)
+      one[std::string(number.name)] = each.found.*number.value;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 // What follows the place.
 void add_measured(member_writer& to, const run_report& frame, const units::unit_record& found) {
   to.add_flag("verified", found.verified);
@@ -132,6 +143,7 @@ void add_measured(member_writer& to, const run_report& frame, const units::unit_
     each.value ? to.add_number(each.name, *each.value) : to.add_json(each.name, nullptr);
   }
   to.close();
+  if (found.rules) to.add_json("rules", json(*found.rules));
   if (frame.ignore_case) to.add_flag("ignore_case", true);
   to.add_number("bytes", found.place.bytes);
   if (found.text) {
@@ -217,6 +229,7 @@ void add_units(member_writer& to, const run_report& content, const units::unit_r
     to.add_number(each->name, found.totals.*each->units);
     if (each->bytes != nullptr) to.add_number(each->bytes_name, found.totals.*each->bytes);
   }
+  if (!found.rules.empty()) to.add_json("rules", rules_as_json(found.rules));
   if (found.ranked_by) {
     to.add_text("top_by", *found.ranked_by);
     to.add_json("top", top_as_json(content, found));

@@ -141,6 +141,14 @@ void add_units(exposition& to, const units::unit_result& found) {
       to.sample({{"each", found.each}, {"which", std::string(each->name)}}, found.totals.*each->bytes);
     }
   }
+  if (!found.rules.empty()) {
+    to.family("rule", "Units and bytes of units for which a rule holds, or is the first that holds.");
+    for (const units::rule_result& each : found.rules) {
+      for (const units::rule_number& number : units::rule_numbers) {
+        to.sample({{"rule", each.name}, {"which", std::string(number.name)}}, each.found.*number.value);
+      }
+    }
+  }
   if (found.ranked_by) {
     to.family("top_unit", "The highest values of a formula over the units.");
     for (const units::ranked_unit& each : found.top) {

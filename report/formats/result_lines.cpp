@@ -247,6 +247,7 @@ class line_reader {
       made.totals.*each.units = number_in(from, std::string(each.name).c_str());
       if (each.bytes != nullptr) made.totals.*each.bytes = number_in(from, std::string(each.bytes_name).c_str());
     }
+    if (from.contains("rules")) read_rules(from.at("rules"), made);
     made.distribution_of = text_if_any(from, "distribution_of");
     if (!made.distribution_of) return made;
     const json& values = object(from, "distribution");
@@ -254,6 +255,18 @@ class line_reader {
     made.values = distribution_in(values, summary);
     made.quantiles = summary.quantiles;
     return made;
+  }
+
+  static void read_rules(const json& from, units::unit_result& to) {
+    if (!from.is_array()) throw result_damage("\"rules\" is not a list");
+    for (const json& each : from) {
+      units::rule_result& rule = to.rules.emplace_back();
+      rule.name = text(member(each, "name"), "name");
+      rule.condition = text(member(each, "condition"), "condition");
+      for (const units::rule_number& number : units::rule_numbers) {
+        rule.found.*number.value = number_in(each, std::string(number.name).c_str());
+      }
+    }
   }
 
   [[nodiscard]] units::group_result read_groups(const units::unit_result& of) const {

@@ -193,6 +193,23 @@ std::string totals_lines(const units::unit_result& found, const render_target& t
   return table_lines(table, rows, target.color) + "\n";
 }
 
+}  // namespace
+
+std::string rule_lines(const units::unit_result& found, const render_target& target) {
+  std::vector<table_row> rows;
+  for (const units::rule_result& each : found.rules) {
+    rows.push_back({printable(each.name)});
+    for (const units::rule_number& number : units::rule_numbers)
+      rows.back().push_back(grouped(each.found.*number.value));
+  }
+  std::vector<table_column> columns = {{"rule", false}};
+  for (const units::rule_number& number : units::rule_numbers) columns.push_back({std::string(number.words)});
+  const text_table table(columns, rows, target.width);
+  return table_lines(table, rows, target.color);
+}
+
+namespace {
+
 std::string line_of(const units::unit_place& place) { return place.line > 0 ? grouped(place.line) : "-"; }
 
 std::string top_lines(const units::unit_result& found, const render_target& target) {
@@ -648,6 +665,7 @@ std::string utf8_lines(const run_report& content, const render_target& target) {
 std::string unit_lines(const run_report& content, const render_target& target) {
   const units::unit_result& found = *content.units;
   std::string text = totals_lines(found, target);
+  if (found.rules.size() > 1) text += rule_lines(found, target) + "\n";
   if (found.ranked_by) text += top_lines(found, target);
   if (found.distribution_of) text += distribution_lines(found, target);
   if (found.groups) text += group_lines(content, *found.groups, target);

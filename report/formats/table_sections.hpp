@@ -20,4 +20,7 @@ std::string utf8_lines(const run_report& content, const render_target& target);
 /// Lines, with an empty line after each section. Precondition: the report has units.
 std::string unit_lines(const run_report& content, const render_target& target);
 
+/// A row for each rule: the units for which it holds, and those for which it is the first that holds.
+std::string rule_lines(const units::unit_result& found, const render_target& target);
+
 }  // namespace gpuhist::report

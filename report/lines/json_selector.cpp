@@ -9,6 +9,7 @@
 // not checked. A string with half a surrogate pair has no value.
 
 #include "config/text.hpp"
+#include "io/json/json_path.hpp"
 #include "io/json/line_field.hpp"
 #include "report/lines/selector_kinds.hpp"
 
@@ -16,9 +17,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,17 +30,13 @@ namespace gpuhist::report::lines {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
+using io::json_step;
 using simdjson::error_code;
 
 constexpr std::string_view json_white_space = " \t\r\n";
-constexpr std::size_t max_steps = 256;                       // of a pointer; each is a call of its own
+// Each step of a pointer is a call of its own.
+static_assert(io::max_json_steps <= 256);
 constexpr std::size_t kept_bytes = std::size_t{256} << 10U;  // of a line, for which the parser keeps its memory
-
-// One step into an object or array.
-struct json_step {
-  std::string key;
-  std::optional<std::size_t> index;  // if the key is one of an array
-};
 
 std::string_view trimmed(std::string_view text) { return text.substr(0, text.find_last_not_of(json_white_space) + 1); }
 
@@ -181,47 +181,13 @@ class json_selector final : public line_selector {
   std::optional<std::string_view> found_;
 };
 
-// The index that a step of a pointer names: 0, or digits that do not begin with 0.
-std::optional<std::size_t> array_index(std::string_view step) {
-  if (step.empty() || (step.size() > 1 && step.front() == '0')) return std::nullopt;
-  if (step.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  std::size_t index = 0;
-  const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
-  return parsed.ec == std::errc() ? std::optional(index) : std::nullopt;
-}
-
-// A step of a pointer with ~1 for '/' and ~0 for '~'.
-json_step parse_step(const typed_selector& typed, std::string_view written) {
-  json_step step{.key = {}, .index = array_index(written)};
-  while (!written.empty()) {
-    const bool is_escape = written.front() == '~';
-    if (is_escape && !written.starts_with("~0") && !written.starts_with("~1")) {
-      refuse(typed, "'~' in a JSON Pointer is written ~0, and '/' in a key is written ~1");
-    }
-    step.key += !is_escape ? written.front() : written[1] == '0' ? '~' : '/';
-    written.remove_prefix(is_escape ? 2 : 1);
-  }
-  return step;
-}
-
 std::vector<json_step> parse_steps(const typed_selector& typed) {
   if (!config::is_utf8(typed.argument)) refuse(typed, "the key is not UTF-8, as keys of JSON are; write it in UTF-8");
-  std::vector<json_step> steps;
-  std::string_view rest = typed.argument;
-  if (!rest.starts_with('/')) {
-    steps.push_back({.key = std::string(rest), .index = std::nullopt});
-    return steps;
+  try {
+    return io::parse_json_path(typed.argument);
+  } catch (const std::invalid_argument& error) {
+    refuse(typed, error.what());
   }
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const std::string_view step = rest.substr(0, rest.find('/'));
-    steps.push_back(parse_step(typed, step));
-    rest.remove_prefix(step.size());
-  }
-  if (steps.size() > max_steps) {
-    refuse(typed, "the JSON Pointer has more than " + std::to_string(max_steps) + " steps; use a shorter one");
-  }
-  return steps;
 }
 
 }  // namespace

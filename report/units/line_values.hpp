@@ -39,6 +39,11 @@ class line_values {
 
   [[nodiscard]] bool has_value(std::size_t line) const { return faults_[line] == io::field_fault::none; }
 
+  /// Blank lines have no value, and are not without field.
+  [[nodiscard]] bool is_without_field(std::size_t line) const {
+    return !has_value(line) && faults_[line] != io::field_fault::blank;
+  }
+
   /// Of the lines, those without a value: without field or blank.
   [[nodiscard]] std::size_t without_value() const { return without_value_; }
 

@@ -68,6 +68,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines, std::opt
     evaluations_.push_back(each.formula == nullptr ? std::nullopt
                                                    : std::optional<gates::evaluation>(each.formula->typed()));
   }
+  if (meter.plan().divides_rules()) evaluations_[condition_at].reset();  // join_rules() has its values
   note_names();
 }
 
@@ -201,6 +202,25 @@ void unit_batch::count(std::size_t unit, gpu::tally& to) const {
 void unit_batch::evaluate() {
   meter_.rows_suffice() ? evaluate_rows() : evaluate_one_by_one();
   if (fields_ && fields_->without_value() > 0) forget_missing_values();
+  if (meter_.plan().divides_rules()) join_rules();
+}
+
+// The values of the condition, from those of the rules.
+void unit_batch::join_rules() {
+  const std::span<double> joined = std::span(single_values_).subspan(condition_at * max_units, units_);
+  std::ranges::copy(of_rule(0).first(units_), joined.begin());
+  for (std::size_t rule = 1; rule < meter_.plan().rules.size(); ++rule) {
+    const std::span<const double> more = of_rule(rule);
+    for (std::size_t unit = 0; unit < units_; ++unit) {
+      joined[unit] = gpu::formula_values::either(joined[unit], more[unit]);
+    }
+  }
+  if (meter_.plan().selects_missing() && fields_->without_field() > 0) {
+    for (std::size_t unit = 0; unit < units_; ++unit) {
+      if (fields_->is_without_field(unit)) joined[unit] = 1.0;
+    }
+  }
+  values_[condition_at] = joined;
 }
 
 void unit_batch::evaluate_rows() {

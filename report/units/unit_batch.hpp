@@ -79,6 +79,11 @@ class unit_batch {
     return values_[first_watched_at + formula];
   }
 
+  /// Whether a rule of the plan, or what selects lines without field, holds. Precondition: unit_plan::divides_rules().
+  [[nodiscard]] bool rule_holds(std::size_t rule, std::size_t unit) const {
+    return rule < meter_.plan().rules.size() ? of_rule(rule)[unit] == 1.0 : fields_->is_without_field(unit);
+  }
+
   /// Null: units are measured, and no field.
   [[nodiscard]] line_values* fields() { return fields_ ? &*fields_ : nullptr; }
   [[nodiscard]] const line_values* fields() const { return fields_ ? &*fields_ : nullptr; }
@@ -125,6 +130,10 @@ class unit_batch {
   void evaluate_one_by_one();
   void count_malformed();
   void forget_missing_values();
+  void join_rules();
+  [[nodiscard]] std::span<const double> of_rule(std::size_t rule) const {
+    return values_[values_.size() - meter_.plan().rules.size() + rule];
+  }
 
   const unit_meter& meter_;
   std::span<const std::byte> text_{};

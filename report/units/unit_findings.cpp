@@ -41,6 +41,7 @@ void unit_findings::shift(const unit_place& begin) {
 
 unit_findings& unit_findings::operator+=(unit_findings more) {
   totals += more.totals;
+  add_rules(rules, more.rules);
   values += more.values;
   add_watched(watched, more.watched);
   if (more.groups) groups->add(*more.groups);
@@ -57,10 +58,29 @@ void add_watched(std::vector<distribution>& to, const std::vector<distribution>&
   for (std::size_t i = 0; i < more.size(); ++i) to[i] += more[i];
 }
 
+namespace {
+
+std::vector<rule_result> rules_of(const unit_plan& plan, const unit_findings& found) {
+  std::vector<rule_result> made;
+  if (!plan.reports_rules()) return made;
+  for (const unit_rule& each : plan.rules) made.push_back({.name = each.name, .condition = each.when.text()});
+  if (plan.selects_missing()) made.push_back({.name = rule_of_missing_field, .condition = ""});
+  if (!plan.divides_rules()) {
+    const unit_totals& of = found.totals;
+    made.front().found = {
+        .units = of.selected, .bytes = of.selected_bytes, .first_units = of.selected, .first_bytes = of.selected_bytes};
+  }
+  for (std::size_t i = 0; i < found.rules.size(); ++i) made[i].found = found.rules[i];
+  return made;
+}
+
+}  // namespace
+
 unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   unit_result made{.each = plan.each, .totals = found.totals};
   if (plan.field) made.field = plan.field->name;
   if (plan.where) made.where = plan.where->text();
+  made.rules = rules_of(plan, found);
   made.drops_unverified = plan.filter && plan.filter->drops_unverified;
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();
@@ -135,6 +155,11 @@ std::optional<rank> held_findings::last_rank() const {
 void shared_findings::add(const unit_totals& more) {
   const std::scoped_lock lock(mutex_);
   findings_.totals += more;
+}
+
+void shared_findings::add_rules(std::span<const rule_totals> more) {
+  const std::scoped_lock lock(mutex_);
+  units::add_rules(findings_.rules, more);
 }
 
 void shared_findings::add_values(std::span<const double> values) {

@@ -45,8 +45,10 @@ struct ranked_record {
 
 /// A unit with its value of the formula that ranks units.
 inline ranked_record rank_of(double value, const counted_unit& found, const unit_meter& meter) {
-  return {.at = {.value = value, .input = found.input_number, .unit = found.place.number},
-          .unit = meter.record_of(found, meter.plan().top->by)};
+  ranked_record made{.at = {.value = value, .input = found.input_number, .unit = found.place.number},
+                     .unit = meter.record_of(found, meter.plan().top->by)};
+  made.unit.rules.reset();
+  return made;
 }
 
 /// The units that come first. Memory: `number` records.
@@ -99,6 +101,7 @@ struct unit_findings {
   rendered_units& lines_of(const std::shared_ptr<const std::string>& input);
 
   unit_totals totals{};
+  std::vector<rule_totals> rules{};  ///< in the order of the plan; empty: none were counted
   distribution values{};
   std::vector<distribution> watched{};  ///< by formula of watched_values; empty: no values yet
   best_units best;
@@ -131,6 +134,7 @@ class unit_outlet {
   virtual ~unit_outlet() = default;
 
   virtual void add(const unit_totals& more) = 0;
+  virtual void add_rules(std::span<const rule_totals> more) = 0;
   virtual void add_values(std::span<const double> values) = 0;
   /// `values`, `lines`: of the same lines. `values`: null: none.
   virtual void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) = 0;
@@ -152,6 +156,7 @@ class held_findings final : public unit_outlet {
       : run_(run), buffers_(buffers), findings_(unit_findings::of_later_text(meter)), memory_(memory) {}
 
   void add(const unit_totals& more) override { findings_.totals += more; }
+  void add_rules(std::span<const rule_totals> more) override { units::add_rules(findings_.rules, more); }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
   void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;
@@ -201,6 +206,7 @@ class shared_findings final : public unit_outlet {
   }
 
   void add(const unit_totals& more) override;
+  void add_rules(std::span<const rule_totals> more) override;
   void add_values(std::span<const double> values) override;
   void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;

@@ -63,6 +63,9 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
                                               planned.top ? &planned.top->by : nullptr,
                                               planned.distribution ? &*planned.distribution : nullptr};
   for (const gates::formula& each : planned.watched.formulas) typed.push_back(&each);
+  if (planned.divides_rules()) {
+    for (const unit_rule& each : planned.rules) typed.push_back(&each.when);
+  }
   gpu::host::unit_columns columns;
   for (const gates::formula* each : typed) formulas_.push_back(bind(each, columns));
   if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
@@ -142,6 +145,17 @@ std::string_view unit_meter::shown_part(std::string_view text) const {
   return text.substr(0, std::min(text.size() - (has_end ? 1 : 0), unit_plan::shown_bytes));
 }
 
+std::vector<std::size_t> unit_meter::rules_of(const counted_unit& found, double condition) const {
+  std::vector<std::size_t> made;
+  if (!plan_.reports_rules() || condition != 1.0) return made;
+  if (!plan_.divides_rules()) return {0};
+  for (std::size_t i = 0; i < plan_.rules.size(); ++i) {
+    if (value(plan_.rules[i].when, found) == 1.0) made.push_back(i);
+  }
+  if (plan_.selects_missing() && found.is_without_field()) made.push_back(plan_.rules.size());
+  return made;
+}
+
 unit_record unit_meter::record_of(const counted_unit& found, const gates::formula& of) const {
   unit_record made{.input = found.input,
                    .place = found.place,
@@ -149,6 +163,12 @@ unit_record unit_meter::record_of(const counted_unit& found, const gates::formul
                    .counts = fold(found.counts),
                    .values = of.values(watched(found.counts, found.sequences, found.baseline)),
                    .field = found.field};
+  if (plan_.reports_rules()) {
+    std::vector<std::string>& names = made.rules.emplace();
+    for (const std::size_t each : found.rules) {
+      names.push_back(each < plan_.rules.size() ? plan_.rules[each].name : rule_of_missing_field);
+    }
+  }
   if (plan_.shows_text && found.text) made.text = std::string(shown_part(*found.text));
   if (found.has_values()) return made;
   for (gates::named_value& each : made.values) each.value.reset();

@@ -44,9 +44,11 @@ struct counted_unit {
   sequence_counts sequences{};
   const measures::byte_counts* baseline = nullptr;  ///< of this unit; null: that of the meter
   std::optional<measured_field> field{};            ///< that was counted; nothing: the unit itself
+  std::span<const std::size_t> rules{};             ///< those that hold
   std::optional<std::string_view> text{};           ///< its first bytes; nothing: they are not shown
 
   [[nodiscard]] bool has_values() const { return !field || field->bytes; }
+  [[nodiscard]] bool is_without_field() const { return field && !field->cause.empty(); }
 };
 
 /// Immutable. Any thread may use it.
@@ -57,8 +59,8 @@ class unit_meter {
 
   [[nodiscard]] const unit_plan& plan() const { return plan_; }
 
-  /// The formulas of the plan: condition, ranking, distribution, in this order, then those of watched_values. Those
-  /// that it does not have are null.
+  /// The formulas of the plan: condition, ranking, distribution, in this order, then those of watched_values, and the
+  /// rules if they are evaluated one by one. Those that it does not have are null.
   [[nodiscard]] std::span<const unit_formula> formulas() const { return formulas_; }
 
   /// Whether the row of a unit determines all formulas. Else they need the counts of all its byte values.
@@ -100,6 +102,14 @@ class unit_meter {
                              const measures::byte_counts* baseline = nullptr) const {
     return of.value(watched(counts, sequences, baseline)).value_or(gates::unknown);
   }
+
+  /// The value of the condition. Precondition: the plan has one.
+  [[nodiscard]] double condition_of(const counted_unit& found) const {
+    return plan_.selects_missing() && found.is_without_field() ? 1.0 : value(*plan_.where, found);
+  }
+
+  /// The rules that hold for a unit with this value of the condition: their places in the plan, in ascending order.
+  [[nodiscard]] std::vector<std::size_t> rules_of(const counted_unit& found, double condition) const;
 
   /// The unit with the values of the names in a formula.
   [[nodiscard]] unit_record record_of(const counted_unit& found, const gates::formula& of) const;

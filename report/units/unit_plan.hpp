@@ -55,11 +55,24 @@ struct filtering {
   [[nodiscard]] bool keeps(double holds) const { return (holds == 1.0) == (units == kept::selected); }
 };
 
+/// A unit for which one of the rules holds is selected.
+struct unit_rule {
+  std::string name;
+  gates::condition when;
+};
+
 /// Lines are JSON objects, and the value of a field is measured instead of the line.
 struct field_of_lines {
-  std::string name;
+  std::string name;           ///< or a JSON Pointer (io::parse_json_path)
   std::size_t max_bytes = 0;  ///< of a line; longer lines are without field
+  /// Lines without field are selected, so that a filter that drops selected lines drops them, and one that keeps
+  /// selected lines keeps them.
+  bool selects_missing = false;
+  bool must_exist = false;  ///< with lines without field, a run is incomplete
 };
+
+/// The name of what selects lines without field, in the place of a rule.
+inline constexpr const char* rule_of_missing_field = "without-field";
 
 /// The units with the highest values.
 struct ranking {
@@ -149,7 +162,8 @@ struct unit_plan {
   unit_shape shape;
   std::string each;                         ///< as typed: "line"
   std::optional<field_of_lines> field{};    ///< only of lines; nothing: the units themselves are measured
-  std::optional<gates::condition> where{};  ///< nothing: no unit is selected
+  std::optional<gates::condition> where{};  ///< that one of the rules holds; nothing: no unit is selected
+  std::vector<unit_rule> rules{};           ///< in the order in which they are compared
   std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
@@ -162,6 +176,14 @@ struct unit_plan {
 
   /// Whether units for which the condition holds are reported one by one: not if they are grouped.
   [[nodiscard]] bool lists_selected() const { return where && (filter || !lines || !lines->has_groups()); }
+
+  /// Whether it is reported which rules hold.
+  [[nodiscard]] bool reports_rules() const { return where && !rules.empty() && (filter || rules.size() > 1); }
+  /// Whether rules are evaluated one by one: a single one is the condition.
+  [[nodiscard]] bool divides_rules() const { return reports_rules() && (rules.size() > 1 || selects_missing()); }
+  [[nodiscard]] bool selects_missing() const { return field && field->selects_missing; }
+  /// Of rule_totals: the rules, and what selects lines without field.
+  [[nodiscard]] std::size_t counted_rules() const { return rules.size() + (selects_missing() ? 1 : 0); }
 
   /// Whether a line with this value of the condition is counted by matches and in groups: one that is selected, with a
   /// filter one that is kept.

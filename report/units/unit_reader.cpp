@@ -67,6 +67,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       row_(byte_values),
       scratch_(byte_values),
       watermark_(run.watermark()),
+      rules_(meter_.plan().divides_rules() ? meter_.plan().counted_rules() : 0),
       watched_(meter_.plan().watched.are_checked() ? meter_.plan().watched.formulas.size() : 0) {
   if (meter_.plan().lines && meter_.plan().lines->expressions() > 0) {
     observed_.matches.resize(meter_.plan().lines->expressions() + 1);
@@ -198,7 +199,7 @@ void unit_reader::end(ending how) {
 
 void unit_reader::note_faults() {
   if (fields_ != nullptr && fields_->faults().lines > 0)
-    run_.note({.input = name_, .cause = text_of(fields_->faults(), meter_.plan().field->name)});
+    run_.note_missing({.input = name_, .cause = text_of(fields_->faults(), meter_.plan().field->name)});
   if (!groups_) return;
   std::string cause = groups_->fault();
   if (cause.empty()) cause = batch_.facts()->fault();
@@ -529,6 +530,7 @@ void unit_reader::reject_batch() {
   batch_.evaluate();  // for the values of the reported units
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
+    holding_.clear();
     reject(counted_in_batch(i));
     advance(batch_.newlines_of(i));
   }
@@ -555,6 +557,7 @@ void unit_reader::judge() {
     passed = i + 1;
     place_.bytes = batch_.end_of(i) - batch_.begin_of(i);
     note(judged);
+    note_rules(judged, i);
     if (reports) {
       report(judged, counted_in_batch(i));
     }
@@ -613,6 +616,17 @@ void unit_reader::note(const judged_unit& found) {
   totals_.selected_bytes += place_.bytes;
 }
 
+// `unit`: in the batch.
+void unit_reader::note_rules(const judged_unit& found, std::size_t unit) {
+  holding_.clear();
+  if (found.holds != 1.0 || !meter_.plan().reports_rules()) return;
+  if (rules_.empty()) return holding_.push_back(0);
+  for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
+    if (batch_.rule_holds(rule, unit)) holding_.push_back(rule);
+  }
+  add_unit(rules_, holding_, place_.bytes);
+}
+
 // `number`: of the unit.
 bool unit_reader::is_reported(const judged_unit& found, std::uint64_t number) const {
   if (run_.reports(found.holds)) return true;
@@ -645,6 +659,7 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
 counted_unit unit_reader::counted_in_batch(std::size_t unit) {
   batch_.count(unit, scratch_);
   counted_unit made = counted(scratch_, batch_.sequences_of(unit), unit);
+  made.rules = holding_;
   if (!meter_.plan().shows_text) return made;
   const std::span<const std::byte> text = batch_.text_of(unit, unit);
   made.text.emplace(reinterpret_cast<const char*>(text.data()), text.size());
@@ -655,6 +670,10 @@ void unit_reader::flush() {
   out_->add(totals_);
   of_input_ += totals_;
   totals_ = {};
+  if (std::ranges::any_of(rules_, [](const rule_totals& each) { return each.units > 0; })) {
+    out_->add_rules(rules_);
+    std::ranges::fill(rules_, rule_totals());
+  }
   if (groups_ && groups_->found().size() > 0) flush_groups();
   if (outlet_) drain();
 }

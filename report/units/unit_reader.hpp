@@ -130,6 +130,7 @@ class unit_reader final : public pipeline::input_observer {
   [[nodiscard]] bool is_reported(const judged_unit& found, std::uint64_t number) const;
   void report(const judged_unit& found, const counted_unit& unit);
   void note(const judged_unit& found);
+  void note_rules(const judged_unit& found, std::size_t unit);
   [[nodiscard]] counted_unit counted(const gpu::tally& counts, const sequence_counts& sequences,
                                      std::size_t unit) const;
   [[nodiscard]] counted_unit counted_in_batch(std::size_t unit);
@@ -175,6 +176,8 @@ class unit_reader final : public pipeline::input_observer {
   std::optional<kept_text> kept_;          // with a filter
   std::unique_ptr<kept_outlet> outlet_;    // null: next_kept() returns the kept text
   unit_totals totals_{};                   // not added to the run yet
+  std::vector<rule_totals> rules_;         // not added to the run yet; empty: they are not counted one by one
+  std::vector<std::size_t> holding_;       // rules that hold for the unit
   unit_totals of_input_{};                 // added to the run
   pipeline::observed_numbers observed_{};  // without values
   pipeline::observed_numbers recent_{};    // not added to these yet

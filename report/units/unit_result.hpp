@@ -9,10 +9,13 @@
 #include "report/units/unit_place.hpp"
 #include "report/units/unit_plan.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +41,67 @@ struct lines_without_field {
   std::string first_cause{};
 };
 
+/// The units for which a rule holds, and those for which it is the first one that holds.
+struct rule_totals {
+  std::uint64_t units = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t first_units = 0;
+  std::uint64_t first_bytes = 0;
+
+  rule_totals& operator+=(const rule_totals& more) {
+    units += more.units;
+    bytes += more.bytes;
+    first_units += more.first_units;
+    first_bytes += more.first_bytes;
+    return *this;
+  }
+  bool operator==(const rule_totals&) const = default;
+};
+
+/// A rule of a run.
+struct rule_result {
+  std::string name;
+  std::string condition;  ///< as typed
+  rule_totals found{};
+};
+
+/// A number of rule_totals, in all formats.
+struct rule_number {
+  std::string_view name;   ///< in JSON, csv and prometheus
+  std::string_view words;  ///< in the table for people
+  std::uint64_t rule_totals::* value;
+};
+
+inline constexpr std::array rule_numbers = {rule_number{"units", "units", &rule_totals::units},
+                                            rule_number{"bytes", "bytes", &rule_totals::bytes},
+                                            rule_number{"first_units", "first", &rule_totals::first_units},
+                                            rule_number{"first_bytes", "bytes", &rule_totals::first_bytes}};
+static_assert(sizeof(rule_totals) == rule_numbers.size() * sizeof(std::uint64_t), "every number has a row");
+
+/// Adds them one by one. One of both may be empty.
+inline void add_rules(std::vector<rule_totals>& to, std::span<const rule_totals> more) {
+  to.resize(std::max(to.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) to[i] += more[i];
+}
+
+/// Adds a unit for which these rules hold, in ascending order. `to`: of all rules.
+inline void add_unit(std::vector<rule_totals>& to, std::span<const std::size_t> rules, std::uint64_t bytes) {
+  for (const std::size_t each : rules) {
+    to[each] += {.units = 1, .bytes = bytes};
+    if (each == rules.front()) to[each] += {.first_units = 1, .first_bytes = bytes};
+  }
+}
+
 /// A unit that was selected or ranked. Owns everything.
 struct unit_record {
   std::shared_ptr<const std::string> input;  ///< its name, raw bytes
   unit_place place;
-  bool verified = false;                     ///< its text needs no verification
-  gpu::tally counts;                         ///< over the partition of the plan
-  std::vector<gates::named_value> values{};  ///< of the names in the condition, or of the ranking
-  std::optional<measured_field> field{};     ///< nothing: the unit itself was measured
-  std::optional<std::string> text{};         ///< its first bytes, raw, without its end; nothing: it is not shown
+  bool verified = false;                            ///< its text needs no verification
+  gpu::tally counts;                                ///< over the partition of the plan
+  std::vector<gates::named_value> values{};         ///< of the names in the condition, or of the ranking
+  std::optional<measured_field> field{};            ///< nothing: the unit itself was measured
+  std::optional<std::vector<std::string>> rules{};  ///< names of those that hold; nothing: it is not reported
+  std::optional<std::string> text{};                ///< its first bytes, raw, without its end; nothing: it is not shown
 };
 
 /// Numbers of units and of their bytes.
@@ -90,9 +145,11 @@ struct unit_result {
   std::string each;  ///< as typed
   unit_totals totals;
   std::optional<std::string> field{};            ///< its name; nothing: the units themselves were measured
-  std::optional<std::string> where{};            ///< as typed
+  std::optional<std::string> where{};            ///< as typed; several rules are joined
+  std::vector<rule_result> rules{};              ///< empty: it is not reported which rules hold
   bool drops_unverified = false;                 ///< as that of filtering
   std::uint64_t early_ends = 0;                  ///< inputs whose text ended early, after some text
+  std::optional<input_fault> missing{};          ///< field_of_lines::must_exist: the first fault
   std::optional<std::string> ranked_by{};        ///< as typed
   std::vector<ranked_unit> top{};                ///< highest value first; equal values in the order of inputs and units
   std::optional<std::string> distribution_of{};  ///< as typed

@@ -149,6 +149,14 @@ void unit_run::note(input_fault found) {
   faults_.push_back(std::move(found));
 }
 
+void unit_run::note_missing(input_fault found) {
+  if (meter_.plan().field->must_exist) {
+    const std::scoped_lock lock(mutex_);
+    if (!first_missing_) first_missing_ = found;
+  }
+  note(std::move(found));
+}
+
 void unit_run::note_early_end() {
   const std::scoped_lock lock(mutex_);
   ++early_ends_;
@@ -156,11 +164,21 @@ void unit_run::note_early_end() {
 
 double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   const unit_plan& plan = meter_.plan();
-  const double condition = plan.where ? meter_.value(*plan.where, found) : 0.0;
+  const double condition = plan.where ? meter_.condition_of(found) : 0.0;
   const bool holds = condition == 1.0;
+  const std::vector<std::size_t> rules = meter_.rules_of(found, condition);
   const std::uint64_t bytes = found.place.bytes;
   to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
-  if (reports(condition)) to.select(meter_.record_of(found, *plan.where));
+  if (plan.divides_rules() && !rules.empty()) {
+    std::vector<rule_totals> of_unit(plan.counted_rules());
+    add_unit(of_unit, rules, bytes);
+    to.add_rules(of_unit);
+  }
+  if (reports(condition)) {
+    counted_unit with_rules = found;
+    with_rules.rules = rules;
+    to.select(meter_.record_of(with_rules, *plan.where));
+  }
   if (plan.top) {
     const double value = meter_.value(plan.top->by, found);
     if (!gates::is_unknown(value)) to.add_ranked(rank_of(value, found, meter_));
@@ -195,6 +213,7 @@ unit_result unit_run::result() const {
   unit_result made = found_.result();
   const std::scoped_lock lock(mutex_);
   made.early_ends = early_ends_;
+  made.missing = first_missing_;
   return made;
 }
 

@@ -157,6 +157,7 @@ class unit_run final : public pipeline::text_observer {
   void note_end(std::uint64_t input);
 
   void note(input_fault found);
+  void note_missing(input_fault found);  ///< lines without field
 
   /// An input had an early end.
   void note_early_end();
@@ -212,6 +213,7 @@ class unit_run final : public pipeline::text_observer {
   std::map<std::uint64_t, input_findings> inputs_;  // by input; only with by_input_
   bool has_ended_inputs_ = false;                   // since publish()
   std::vector<input_fault> faults_;
+  std::optional<input_fault> first_missing_{};  // if fields must exist
 };
 
 }  // namespace gpuhist::report::units

@@ -194,6 +194,25 @@ TEST_CASE("an error shows how a name is quoted") {
   CHECK(error_of("2x > 1").find("is quoted: \"2x\"\n") != std::string::npos);
 }
 
+TEST_CASE("one of several conditions is their text with || between them, also if that is longer than one may be") {
+  const std::vector<std::string> texts = {"bytes > 1 && digit < 2 || entropy > 3", "match(error)",
+                                          "p99(bytes) > -(a + b)", "! (\"x y\" == 2)", "count(digit) / bytes > 0.5"};
+  for (std::size_t number = 1; number <= texts.size(); ++number) {
+    std::vector<expression> conditions;
+    std::string text;
+    for (std::size_t i = 0; i < number; ++i) {
+      conditions.push_back(parse_expression(texts[i]));
+      text += (i == 0 ? "" : " || ") + texts[i];
+    }
+    CHECK(any_of(conditions) == parse_expression(text));
+  }
+  const std::vector<expression> many(40, parse_expression("bytes > " + std::string(3000, '1')));
+  const expression all = any_of(many);
+  CHECK(all.text.size() > 40 * 3000);
+  CHECK(all.references.size() == 40);
+  CHECK(all.references.back().at == all.text.size() - many.front().text.size());
+}
+
 TEST_CASE("the operators are listed by how tightly they bind") {
   CHECK(operator_levels() == std::vector<std::string>{"! -", "* /", "+ -", "< <= > >= == !=", "&&", "||"});
 }

@@ -181,7 +181,7 @@ TEST_CASE("the topic on damage names the words of messages and the kinds of erro
   }
 }
 
-TEST_CASE("the topic on presets has the summary, the source, the buckets and the condition of each") {
+TEST_CASE("the topic on presets has the summary, the source, the buckets and the conditions of each") {
   std::string text = help_about("presets");
   for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
     text.replace(at, 3, " ");
@@ -190,7 +190,9 @@ TEST_CASE("the topic on presets has the summary, the source, the buckets and the
     CAPTURE(each.name);
     CHECK(holds(text, "\n" + std::string(each.name) + ": " + std::string(each.summary)));
     CHECK(holds(text, each.source));
-    CHECK(holds(text, each.drop_if));
+    for (const preset_rule& rule : each.rules) {
+      CHECK(holds(text, std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition)));
+    }
     for (const std::string_view definition : each.schemes) CHECK(holds(text, definition));
   }
 }

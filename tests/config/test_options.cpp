@@ -1,4 +1,5 @@
 // The command line: good and bad values of every option, and the difference between options and inputs.
+#include "config/option_values.hpp"
 #include "config/options.hpp"
 #include "config/size.hpp"
 #include "config/usage_error.hpp"
@@ -420,7 +421,8 @@ TEST_CASE(
   CHECK(units({"--delimiter", "\\x1e"}, "record").delimiter == '\x1e');
   CHECK(error_of({"--delimiter", "ab"}).starts_with("--delimiter: \"ab\" is not one byte"));
   CHECK(error_of({"--delimiter", "\\n\\r"}).starts_with("--delimiter: "));
-  CHECK(units({"--where", "digit > 0.5"}, "line").where == "digit > 0.5");
+  CHECK(units({"--where", "digit > 0.5", "--where", "x=bytes > 9"}, "line").rules ==
+        words{"digit > 0.5", "x=bytes > 9"});
   CHECK(units({"--distribution-of", "bytes"}, "line").distribution_of == "bytes");
   const options both = typed({"--top", "5", "--top", "10:bytes / words", "--each", "line"});
   CHECK(both.top == 5U);
@@ -449,7 +451,7 @@ TEST_CASE("the options of filter") {
                            ",", "-o", "c", "-q", "-r", "a"});
   CHECK(o.what == gpuhist::config::command::filter);
   CHECK(o.inputs == words{"a"});
-  CHECK(o.run.counting.units->where == "digit > 0.5");
+  CHECK(o.run.counting.units->rules == words{"digit > 0.5"});
   CHECK(o.run.counting.units->filter == gpuhist::unit_filter::keep);
   CHECK(o.result == "r");
   CHECK(o.output == "c");
@@ -457,8 +459,18 @@ TEST_CASE("the options of filter") {
   CHECK((o.quiet && o.run.trees));
   const options both = typed({"filter", "--drop-if", "bytes > 9", "--preset", "nemo,gopher", "--preset", "nemo"});
   CHECK(both.given.at("preset") == words{"nemo,gopher", "nemo"});
-  CHECK(both.run.counting.units->where.starts_with("("));
-  CHECK(both.run.counting.units->where.ends_with(") || (bytes > 9)"));
+  const words& rules = both.run.counting.units->rules;
+  CHECK(rules.front().starts_with("nemo.empty="));
+  CHECK(rules.back() == "bytes > 9");
+  using gpuhist::missing_field;
+  CHECK(both.run.counting.units->without_field == missing_field::drop);
+  CHECK(o.run.counting.units->without_field == missing_field::by_condition);
+  for (const auto& [action, meaning] : {std::pair{"keep", missing_field::keep}, {"fail", missing_field::fail}}) {
+    const options kept = typed({"filter", "--without-field", action, "--preset", "nemo", "--jsonl-field", "text"});
+    CHECK(kept.run.counting.units->without_field == meaning);
+  }
+  CHECK(error_of({"filter", "--drop-if", "bytes > 9", "--without-field", "drop"}) ==
+        "--without-field: requires --jsonl-field");
   CHECK(error_of({"filter", "--keep-if", ""}).starts_with("--keep-if: the value is empty; give a condition"));
   CHECK(error_of({"filter", "--drop-if", ""}).starts_with("--drop-if: the value is empty; give a condition"));
   CHECK(error_of({"filter", "--result", ""}).starts_with("--result: "));
@@ -472,6 +484,18 @@ TEST_CASE("the options of filter") {
               .starts_with(std::string(option) +
                            ": not an option of gpuhist, but of gpuhist filter; see gpuhist --help"));
   }
+}
+
+TEST_CASE("a rule has a name before a single equals sign, or its text is its name") {
+  using gpuhist::config::named_condition;
+  using gpuhist::config::parse_rule;
+  CHECK(parse_rule("short=words < 50") == named_condition{.name = "short", .condition = "words < 50"});
+  CHECK(parse_rule(" a.b-c_1 = words == 50") == named_condition{.name = "a.b-c_1", .condition = "words == 50"});
+  for (const char* const text : {"words==50", "words == 50", "words<=50", "words>=50", "words!=50", "words > 5",
+                                 "lines", "\"a=b\" > 1", "digit > 0.5 || x=1", "=words < 5", ""}) {
+    CHECK(parse_rule(text) == named_condition{.name = text, .condition = text});
+  }
+  CHECK(parse_rule("x=") == named_condition{.name = "x", .condition = ""});
 }
 
 TEST_CASE("every error is one line") {

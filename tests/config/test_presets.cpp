@@ -107,7 +107,9 @@ bool dropped_by(std::string_view name, std::string_view text) {
   const preset* const row = find_preset(name);
   REQUIRE(row != nullptr);
   const std::vector<scheme> schemes = schemes_of(*row);
-  return holds(parse_expression(row->drop_if, schemes), text, schemes);
+  return std::ranges::any_of(row->rules, [&](const preset_rule& each) {
+    return holds(parse_expression(each.condition, schemes), text, schemes);
+  });
 }
 
 constexpr std::string_view digits = "0123456789";
@@ -175,6 +177,12 @@ TEST_CASE("every preset has a name of its own, in order, a summary, a source and
     CHECK_FALSE(each.summary.ends_with('.'));
     CHECK_FALSE(each.source.empty());
     CHECK_FALSE(each.schemes.empty());
+    std::set<std::string_view> names;
+    for (const preset_rule& rule : each.rules) {
+      CHECK(rule.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos);
+      CHECK(names.insert(rule.name).second);
+    }
+    CHECK_FALSE(names.empty());
     CHECK(find_preset(each.name) == &each);
   }
   CHECK(find_preset("") == nullptr);
@@ -196,7 +204,9 @@ TEST_CASE("every bucket in a condition is one of the preset, named with its sche
     CAPTURE(each.name);
     const std::vector<scheme> schemes = schemes_of(each);
     std::set<std::string> used;
-    for (const reference& name : parse_expression(each.drop_if, schemes).references) {
+    std::vector<expression> conditions;
+    for (const preset_rule& rule : each.rules) conditions.push_back(parse_expression(rule.condition, schemes));
+    for (const reference& name : any_of(conditions).references) {
       CAPTURE(name.typed);
       if (name.parts.size() == 1) {
         CHECK(name.as == reference::form::plain);

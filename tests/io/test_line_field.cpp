@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -228,6 +229,32 @@ TEST_CASE("the cause is stated of a line without the field") {
     CHECK(fault_in(object_with('"' + std::string(bytes) + '"')) == field_fault::not_utf8);
     CHECK(fault_in("{\"text\":\"x\",\"a\":\"" + std::string(bytes) + "\"}") == field_fault::not_utf8);
   }
+}
+
+TEST_CASE("a field can be in nested objects and arrays: a JSON Pointer") {
+  const auto found = [](const std::string& path, std::string_view line) { return read(line, path); };
+  constexpr std::string_view nested =
+      R"({"a":{"b":["zero",{"c":"deep","n":1e999}],"b/c":"solidus","~":"tilde"},"a.b":"dot"})";
+  CHECK(found("/a/b/0", nested) == reading{.value = "zero"});
+  CHECK(found("/a/b/1/c", nested) == reading{.value = "deep"});
+  CHECK(found("/a/b~1c", nested) == reading{.value = "solidus"});
+  CHECK(found("/a/~0", nested) == reading{.value = "tilde"});
+  CHECK(found("a.b", nested) == reading{.value = "dot"});
+  for (const char* path : {"/a/b/2", "/a/b/00", "/a/b/x", "/a/c", "/b", "/a/b/0/0", "/"}) {
+    CHECK(found(path, nested) == reading{.fault = field_fault::missing});
+  }
+  CHECK(found("/a/b", nested) == reading{.fault = field_fault::not_string});
+  CHECK(found("/a/b/1/n", nested) == reading{.fault = field_fault::not_string});
+  CHECK(found("/a/b", R"({"a":{"b":"1"},"a":{"b":"2","b":"3"}})") == reading{.value = "3"});
+  CHECK(found("/a/b", R"({"a":{"b":"1"},"a":[]})") == reading{.fault = field_fault::missing});
+  CHECK(found("/0", R"(["x"])") == reading{.fault = field_fault::not_object});
+  CHECK(found("/a/b", R"({"x":"\ud800","a":{"b":"ok","c":1e999}})") == reading{.value = "ok"});
+  CHECK(found("/a/b", R"({"x":1,"a":{"b":"\udc00"}})") == reading{.fault = field_fault::lone_surrogate});
+  CHECK_THROWS_AS(line_field("/a~", max_bytes), std::invalid_argument);
+  std::string longest;
+  for (std::size_t i = 0; i < io::max_json_steps; ++i) longest += "/a";
+  CHECK(io::parse_json_path(longest).size() == io::max_json_steps);
+  CHECK_THROWS_AS(io::parse_json_path(longest + "/"), std::invalid_argument);
 }
 
 TEST_CASE("a line that is longer than the limit is not read") {

@@ -184,6 +184,7 @@ TEST_CASE("options by name have the values of the public structures") {
                                            {"per-input", "on"},
                                            {"each", "4KiB"},
                                            {"where", "digit > 0.5"},
+                                           {"where", "long=bytes > 9"},
                                            {"top", "3:entropy"},
                                            {"max-output", "1GiB"},
                                            {"recursive", "1"},
@@ -201,7 +202,7 @@ TEST_CASE("options by name have the values of the public structures") {
   CHECK(counting.windows->step == 1U << 20U);
   CHECK(counting.windows->per_input);
   CHECK(counting.units->part_bytes == 4096);
-  CHECK(counting.units->where == "digit > 0.5");
+  CHECK(counting.units->rules == std::vector<std::string>{"digit > 0.5", "long=bytes > 9"});
   CHECK(counting.units->top == 3);
   CHECK(counting.fail_if == std::vector<std::string>{"entropy > 7", "lines < 2"});
   CHECK((counting.watch.inputs && !counting.watch.totals));

@@ -87,6 +87,48 @@ TEST_CASE("selected units are events, in order, with their place and values; the
   CHECK(units.without_value == 2);
 }
 
+TEST_CASE("the units of each rule are counted, and each unit has the names of the rules that hold") {
+  const temporary_folder folder;
+  const std::string path = written(folder, "a", "12\nab\n12345\nabcdef\n");
+  std::vector<std::vector<std::string>> found;
+  file_events events;
+  events.on_unit = [&](const unit& each) { found.push_back(each.rules); };
+  const file_outcome outcome =
+      count_files(options_of({path}, {.where = "digit > 0.5", .rules = {"short=bytes < 4", "bytes == 7"}}), events);
+  CHECK(found ==
+        std::vector<std::vector<std::string>>{{"digit > 0.5", "short"}, {"short"}, {"digit > 0.5"}, {"bytes == 7"}});
+  const unit_summary units = outcome.result.units().value();
+  CHECK(units.selected == 4);
+  REQUIRE(units.rules.size() == 3);
+  const unit_rule& digits = units.rules[0];
+  CHECK(digits.name == "digit > 0.5");
+  CHECK(digits.condition == "digit > 0.5");
+  CHECK((digits.units == 2 && digits.bytes == 9 && digits.first_units == 2 && digits.first_bytes == 9));
+  const unit_rule& short_lines = units.rules[1];
+  CHECK(short_lines.name == "short");
+  CHECK(short_lines.condition == "bytes < 4");
+  CHECK((short_lines.units == 2 && short_lines.bytes == 6 && short_lines.first_units == 1));
+  CHECK(short_lines.first_bytes == 3);
+  CHECK(units.rules[2].first_bytes == 7);
+}
+
+TEST_CASE("a run with a line without field is incomplete if it must fail; a counter refuses that") {
+  const temporary_folder folder;
+  const std::string path = written(folder, "a", "{\"text\":\"12\"}\n\n{}\n");
+  for (const missing_field action : {missing_field::fail, missing_field::drop, missing_field::by_condition}) {
+    const file_outcome outcome =
+        count_files(options_of({path}, {.where = "bytes > 1", .jsonl_field = "text", .without_field = action}));
+    CHECK(outcome.status == (action == missing_field::fail ? run_status::incomplete : run_status::complete));
+    CHECK(outcome.result.complete());
+    CHECK(outcome.result.units()->without_field == 1);
+    CHECK(outcome.result.units()->selected == 1);
+  }
+  counting_options options;
+  options.units = {.jsonl_field = "text", .without_field = missing_field::fail};
+  CHECK_THROWS_WITH_AS(counter{options},
+                       "--without-field: fail is for files; compare unit_summary::without_field with 0", error);
+}
+
 TEST_CASE("units are counted without events too, and an outcome without units has no summary") {
   const temporary_folder folder;
   const std::string path = written(folder, "a", std::string("a,b1,,", 6));
