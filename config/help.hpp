@@ -2,6 +2,8 @@
 // everything), the manual page, and completions for shells.
 #pragma once
 
+#include "config/presets.hpp"
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +30,9 @@ std::span<const help_topic> help_topic_table();
 
 /// By name, or null.
 const help_topic* find_help_topic(std::string_view name);
+
+/// The help on a preset: its buckets and rules.
+std::string about(const preset& row);
 
 // The manual page, generated from the tables of the help.
 

@@ -301,7 +301,7 @@ std::string about_units() {
          "\n" +
          wrapped(
              "--jsonl-field FIELD measures the decoded string in this field of each line, a JSON object. Lines without "
-             "field (malformed, no string, nested deeper than 1024, longer than 1/64 of --memory-limit or 64 MiB) have "
+             "field (malformed, no string, nested deeper than 1024, longer than 1/64 of --memory-limit or 2 GiB) have "
              "no values; 'without_field' in the result counts them, except blank ones.",
              0) +
          "\nExamples:\n"
@@ -326,7 +326,7 @@ std::string about_texts() {
       wrapped(
           "Characters are code points. Strings are in quotes, with the escapes \\n \\t \\r \\\\ \\\" and \\'. What is "
           "true or "
-          "false needs no comparison: !ends(\".\"). A text of more than 1/64 of --memory-limit or 64 MiB is unknown.",
+          "false needs no comparison: !ends(\".\"). A text of more than 1/64 of --memory-limit or 2 GiB is unknown.",
           0) +
       "\nExamples:\n"
       "  gpuhist --jsonl-field text --where 'line_share(characters <= 30) > 0.67' a.jsonl\n"
@@ -395,27 +395,26 @@ std::string about_damage() {
 
 std::string about_presets() {
   std::string text = wrapped(
-      "A preset is the part of published rules for the quality of text corpora that counts of bytes, words and lines "
-      "can express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
+      "A preset has rules that others published for the quality of text corpora, or a part of them: conditions that "
+      "hold "
+      "for a unit (a line, a record, a document in a field) that the rules remove, and the buckets that these need. "
+      "gpuhist --help NAME shows the rules of one. The result counts what each rule removes.",
       0);
+  text += "\n";
+  constexpr std::size_t name_width = 19;
   for (const preset& each : preset_table()) {
-    text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
-    text += wrapped("From: " + std::string(each.source) + ": " + std::string(each.covers), 2);
-    for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
-    text += "  Removed if one of these holds:\n";
-    for (const preset_rule& rule : each.rules) {
-      text += wrapped(std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 2);
-    }
+    text += "  " + padded(each.name, name_width) + std::string(each.summary) + "\n";
+    text += "  " + padded("", name_width) + std::string(each.covers) + "\n";
   }
   return text + "\n" +
          wrapped(
-             "words: the number of bytes that are not white space, after white space or at the beginning of the unit. "
-             "The rules count characters: bytes without the continuation bytes of UTF-8. Differences: docs/presets.md.",
+             "fineweb, gopher and nemo count bytes, words and lines, and are faster. The others read the text. Their "
+             "decisions are those of the packages they are from, except for the division into words: docs/presets.md.",
              0) +
          "\nExamples:\n"
-         "  gpuhist --each line --preset nemo docs.txt\n"
-         "  gpuhist filter --preset nemo -o kept.txt docs.txt\n"
-         "  gpuhist filter --each record --preset gopher --preset nemo docs.bin\n";
+         "  gpuhist filter --jsonl-field text --preset gopher-quality -o b.jsonl a.jsonl\n"
+         "  gpuhist filter --preset nemo --result removed.jsonl -o kept.txt docs.txt\n"
+         "  gpuhist --each record --preset gopher --preset nemo docs.bin\n";
 }
 
 constexpr std::array topics = {
@@ -429,6 +428,18 @@ constexpr std::array topics = {
 }  // namespace
 
 std::span<const help_topic> help_topic_table() { return topics; }
+
+std::string about(const preset& row) {
+  std::string text = "--preset " + std::string(row.name) + ": " + std::string(row.summary) + "\n";
+  text += wrapped("From: " + std::string(row.source) + ". It is " + std::string(row.covers) + ".", 4);
+  if (!row.schemes.empty()) text += "\nBuckets:\n";
+  for (const std::string_view definition : row.schemes) text += wrapped(definition, 4);
+  text += "\nRemoved if one of these holds:\n";
+  for (const preset_rule& rule : row.rules) {
+    text += wrapped(std::string(row.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 4);
+  }
+  return text;
+}
 
 const help_topic* find_help_topic(std::string_view name) {
   const auto* const found = std::ranges::find(topics, name, &help_topic::name);

@@ -409,14 +409,17 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) { units_in(o).delimiter = parse_delimiter(v); }),
                rules(decision::text, "each=record")},
     option_row{
-        measuring, "--preset", "NAME", value_kind::list, "fineweb gopher nemo", text_runs | batch_runs, rare,
-        "parts of published rules: fineweb, gopher, nemo",
-        "Adds the buckets and the conditions of a part of the published rules for the quality of text, as far as "
-        "counts "
-        "of bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality "
-        "rules) or nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which one of the "
-        "conditions holds, which the rules would remove, too, are selected as by --where; 'gpuhist filter' drops them, "
-        "and the result counts those of each condition. May be repeated, and combined with other conditions. "
+        measuring, "--preset", "NAME", value_kind::list,
+        "fineweb fineweb-quality gopher gopher-quality gopher-repetition nemo nemo-quality nemo-repetition",
+        text_runs | batch_runs, rare, "published rules for corpora: gopher-quality, nemo",
+        "Adds the conditions of published rules for the quality of text corpora, and the buckets that they need: "
+        "fineweb-quality, gopher-quality, gopher-repetition (datatrove), nemo-quality and nemo-repetition (NeMo "
+        "Curator), "
+        "or the parts of rules that counts of bytes, words and lines can express: fineweb (1 of 4 rules, and parts of "
+        "2), gopher (3 of 8) and nemo (4 of 17 filters); see gpuhist --help presets. The units of --each for which one "
+        "of the conditions holds, which the rules would remove, too, are selected as by --where; 'gpuhist filter' "
+        "drops "
+        "them, and the result counts those of each condition. May be repeated, and combined with other conditions. "
         "Default: none.",
         "gpuhist --each record --preset gopher documents.bin",
         on_counting([](counting_options& o, values v) { add_presets(o, parse_names(v)); }),
@@ -1023,18 +1026,20 @@ constexpr std::array rows = {
                "have precedence. No file is read unless --config or GPUHIST_CONFIG names it.",
                "gpuhist --config job.toml access.log",
                on_command([](options& o, value v) { o.config = parse_text(v, "give a path"); })},
-    option_row{general,
-               "-h,--help",
-               "[TOPIC]",
-               value_kind::inquiry,
-               "",
-               every_command,
-               common,
-               "this text, or about an option, a command, 'all'",
-               "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "
-               "conditions, measures, windows, units, formats, damage and presets; or 'all' for everything.",
-               "gpuhist --help buckets",
-               {}},
+    option_row{
+        general,
+        "-h,--help",
+        "[TOPIC]",
+        value_kind::inquiry,
+        "",
+        every_command,
+        common,
+        "this text, or about an option, a command, 'all'",
+        "Prints the short help, or the help on TOPIC: an option, with or without its dashes; a command; one of "
+        "conditions, measures, windows, units, texts, formats, damage, presets and events; a preset; or 'all' for "
+        "everything.",
+        "gpuhist --help buckets",
+        {}},
     option_row{general,
                "--version",
                "",

@@ -1,4 +1,5 @@
-// Presets: named parts of rules that others published for the quality of text corpora, as buckets and named conditions.
+// Presets: rules, or parts of rules, that others published for the quality of text corpora, as buckets and named
+// conditions.
 #pragma once
 
 #include <span>
@@ -12,7 +13,8 @@ struct preset_rule {
   std::string_view condition;
 };
 
-/// A plain value. It has the part of a rule that bytes, words and lines can express (docs/presets.md).
+/// A plain value. Some have the part of rules that bytes, words and lines can express, the others whole rules, which
+/// read the text (docs/presets.md).
 struct preset {
   std::string_view name;                      ///< "nemo"
   std::string_view summary;                   ///< one clause: what is checked

@@ -355,7 +355,7 @@ void check_filter(const file_options& options) {
 // that is not complete is held for each open input.
 std::uint64_t longest_line(const counting_options& options) {
   constexpr std::uint64_t share_of_memory = 64;
-  constexpr std::uint64_t most = std::uint64_t{64} << 20U;
+  constexpr std::uint64_t most = std::uint64_t{2} << 30U;  // texts::text_reader::max_bytes; simdjson takes 4 GiB
   return std::min(std::bit_floor(memory_limit_of(options) / share_of_memory), most);
 }
 

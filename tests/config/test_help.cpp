@@ -181,14 +181,18 @@ TEST_CASE("the topic on damage names the words of messages and the kinds of erro
   }
 }
 
-TEST_CASE("the topic on presets has the summary, the source, the buckets and the conditions of each") {
-  std::string text = help_about("presets");
-  for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
-    text.replace(at, 3, " ");
+TEST_CASE("the topic on presets lists them, and the help on a preset has its source, buckets and rules") {
+  const std::string listed = help_about("presets");
   CHECK_FALSE(preset_table().empty());
   for (const preset& each : preset_table()) {
     CAPTURE(each.name);
-    CHECK(holds(text, "\n" + std::string(each.name) + ": " + std::string(each.summary)));
+    CHECK(holds(listed, "\n  " + std::string(each.name) + " "));
+    CHECK(holds(listed, each.summary));
+    CHECK(holds(listed, each.covers));
+    CHECK(std::ranges::count(help_topics(), each.name) == 1);
+    std::string text = help_about(each.name);
+    for (std::size_t at = text.find("\n    "); at != std::string::npos; at = text.find("\n    ", at))
+      text.replace(at, 5, " ");
     CHECK(holds(text, each.source));
     for (const preset_rule& rule : each.rules) {
       CHECK(holds(text, std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition)));
