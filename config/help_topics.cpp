@@ -143,12 +143,12 @@ constexpr std::array unit_fields = {
 };
 
 constexpr std::array text_names = {
-    entry{"characters, contains(\"A\")", "their number; 1 if it contains one of the strings"},
+    entry{"characters, contains(\"A\")", "number; 1 if a string is in it, else 0"},
     entry{"occurrences(\"A\", \"B\")", "how often the strings occur"},
     entry{"lower_contains(\"a\")", "contains, of the text in lower case"},
     entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
     entry{"E_share(CONDITION)", "the share of these"},
-    entry{"E_characters, longest_E", "characters of all, or of (CONDITION); of the longest"},
+    entry{"E_characters, longest_E", "of all, or of (CONDITION); of the longest"},
     entry{"duplicate_Es", "elements equal to an earlier one"},
     entry{"duplicate_E_characters", "their characters"},
     entry{"words_of(\"A\"), tokens_of", "words that are one of the strings"},
@@ -329,8 +329,8 @@ std::string about_texts() {
           "false needs no comparison: !ends(\".\"). A text of more than 1/64 of --memory-limit or 2 GiB is unknown.",
           0) +
       "\nExamples:\n"
-      "  gpuhist --jsonl-field text --where 'line_share(characters <= 30) > 0.67' a.jsonl\n"
-      "  gpuhist --jsonl-field text --distribution-of 'word_count' a.jsonl\n"
+      "  gpuhist --each line --where 'word_share(letters > 0) < 0.8' a.txt\n"
+      "  gpuhist --each line --jsonl-field text --distribution-of word_count a.jsonl\n"
       "  gpuhist filter --drop-if 'lower_contains(\"lorem ipsum\")' -o b.txt a.txt\n";
   return text;
 }
@@ -401,10 +401,9 @@ std::string about_presets() {
       "gpuhist --help NAME shows the rules of one. The result counts what each rule removes.",
       0);
   text += "\n";
-  constexpr std::size_t name_width = 19;
   for (const preset& each : preset_table()) {
-    text += "  " + padded(each.name, name_width) + std::string(each.summary) + "\n";
-    text += "  " + padded("", name_width) + std::string(each.covers) + "\n";
+    text +=
+        "  " + std::string(each.name) + ", " + std::string(each.covers) + ":\n    " + std::string(each.summary) + "\n";
   }
   return text + "\n" +
          wrapped(
@@ -430,7 +429,7 @@ constexpr std::array topics = {
 std::span<const help_topic> help_topic_table() { return topics; }
 
 std::string about(const preset& row) {
-  std::string text = "--preset " + std::string(row.name) + ": " + std::string(row.summary) + "\n";
+  std::string text = "--preset " + std::string(row.name) + "\n" + wrapped(row.summary, 4);
   text += wrapped("From: " + std::string(row.source) + ". It is " + std::string(row.covers) + ".", 4);
   if (!row.schemes.empty()) text += "\nBuckets:\n";
   for (const std::string_view definition : row.schemes) text += wrapped(definition, 4);

@@ -186,7 +186,7 @@ TEST_CASE("the topic on presets lists them, and the help on a preset has its sou
   CHECK_FALSE(preset_table().empty());
   for (const preset& each : preset_table()) {
     CAPTURE(each.name);
-    CHECK(holds(listed, "\n  " + std::string(each.name) + " "));
+    CHECK(holds(listed, "\n  " + std::string(each.name) + ", "));
     CHECK(holds(listed, each.summary));
     CHECK(holds(listed, each.covers));
     CHECK(std::ranges::count(help_topics(), each.name) == 1);

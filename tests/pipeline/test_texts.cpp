@@ -30,9 +30,11 @@ std::string error_of(std::string_view function, std::string_view operand) {
   }
 }
 
+// -1: unknown.
 std::vector<double> values(text_reader& reader, std::string_view text) {
-  const std::span<const double> found = reader.read(text);
-  return {found.begin(), found.end()};
+  std::vector<double> made;
+  for (const double each : reader.read(text)) made.push_back(std::isnan(each) ? -1 : each);
+  return made;
 }
 
 double value(std::string_view function, std::string_view operand, std::string_view text) {
