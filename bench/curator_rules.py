@@ -1,57 +1,83 @@
-"""The rules of bench/curators.py: filters of Python packages, and the causes of decisions that differ from those of
-gpuhist. A cause is one difference of definitions. It is neutralised by changing the text or the division into words
-before the code of the package runs on it, so an explanation is a decision of that code, too."""
+"""The rules of bench/curators.py: whole filters of Python packages. Their own code decides, and says which rule removes a
+document; the rules have the names that they have in the presets of gpuhist."""
 
 import dataclasses
 import functools
 import importlib
 import importlib.machinery
 import importlib.metadata
-import itertools
 import os
+import pathlib
 import re
 import sys
 import types
 import unittest.mock
 
-# The texts that replace a character: no rule counts them except as a character, and they have as many bytes of UTF-8.
-LETTER_OF_BYTES = {1: "x", 2: "é", 3: "中", 4: "𐍈"}
-OTHER_SPACE = re.compile(r"[^\S \t\n\v\f\r]")  # white space that gpuhist does not know; with \x1c to \x1f
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "cli"))
+from text_facts_oracle import token_pattern
 
-OTHER_WHITE_SPACE = "white space other than space \\t \\n \\v \\f \\r does not divide words"
-TOKENS = "words are divided at white space only, not by the tokenizer"
-PARTS = "a word has one part, and two more for each sign, instead of those that the tokenizer finds"
-SIGN = re.compile(r"[!-/:-@[-`{-~]|[^\x00-\x7f]")
-
-
-def as_letters(pattern, text):
-    """The text with a letter of the same size for each character that the pattern finds."""
-    return pattern.sub(lambda found: LETTER_OF_BYTES[len(found.group().encode())], text)
+KEPT = ""  # the decision for a document that no rule removes; for others, the name of the first rule that removes it
+RAISES = "raises "  # a decision that begins so: the package raised this exception
+TOKENS = "tokens of gpuhist"
+LETTERS = "letters of gpuhist"
+EQUALS = "order of gpuhist for n-grams that are equally frequent"
 
 
 @dataclasses.dataclass
 class Rule:
+    """What a preset is compared with."""
+
     preset: str
     distribution: str  # as pip names it
-    filters: str
-    keeps: object  # text -> bool: the code of the package
-    keeps_without: object  # text, causes -> bool: the same with causes neutralised. Without all: gpuhist's decision
-    causes: tuple
+    definition: str  # the only one of gpuhist that the package does not share
+    decides: object  # text -> decision: the package as it is
+    decides_alike: object  # text -> decision: the package with this definition
 
     @property
-    def name(self):
+    def version(self):
         return f"{self.distribution} {importlib.metadata.version(self.distribution)}"
 
-    def explanation(self, text, kept_by_gpuhist):
-        """The fewest causes that turn the decision of the package into that of gpuhist; None if there are none."""
-        for number in range(1, len(self.causes) + 1):
-            for causes in itertools.combinations(self.causes, number):
-                if self.keeps_without(text, frozenset(causes)) == kept_by_gpuhist:
-                    return causes
-        return None
+
+# ---- datatrove -------------------------------------------------------------------------------------------------------
+
+GOPHER_QUALITY = {
+    "gopher_short_doc": "short", "gopher_long_doc": "long", "gopher_below_avg_threshold": "short-words", "gopher_above_avg_threshold": "long-words",
+    "gopher_too_many_hashes": "hashes", "gopher_too_many_ellipsis": "ellipses", "gopher_too_many_bullets": "bullet-lines",
+    "gopher_too_many_end_ellipsis": "ellipsis-lines", "gopher_below_alpha_threshold": "words-without-letters", "gopher_enough_stop_words": "stop-words",
+}  # fmt: skip
+GOPHER_REPETITION = {
+    "empty": "empty", "dup_para_frac": "duplicate-paragraphs", "dup_para_char_frac": "duplicate-paragraph-characters",
+    "dup_line_frac": "duplicate-lines", "dup_line_char_frac": "duplicate-line-characters",
+    **{f"top_{size}_gram": f"top-{size}-grams" for size in (2, 3, 4)},
+    **{f"duplicated_{size}_n_grams": f"duplicate-{size}-grams" for size in range(5, 11)},
+}  # fmt: skip
+FINEWEB_QUALITY = {
+    "empty": "empty", "line_punct_ratio": "line-ends", "short_line_ratio": "short-lines", "char_dup_ratio": "duplicate-lines", "list_ratio": "list",
+}  # fmt: skip
+
+
+def datatrove_rule(preset, module_name, filter_name, names):
+    from datatrove.data import Document
+
+    module = importlib.import_module(f"datatrove.pipeline.filters.{module_name}")
+    made = getattr(module, filter_name)()
+
+    def decides(text):
+        result = made.filter(Document(text=text, id=""))
+        return KEPT if result is True else names[result[1]]
+
+    def decides_alike(text):
+        with unittest.mock.patch.object(module, "split_into_words", lambda text, _: token_pattern().findall(text)):
+            return decides(text)
+
+    return Rule(preset, "datatrove", TOKENS, decides, decides_alike)
 
 
 # ---- NeMo Curator ----------------------------------------------------------------------------------------------------
+
+NEMO_STRINGS = "NonAlphaNumeric SymbolsToWords Numbers Urls Bullets WhiteSpace Parentheses LongWord WordCount BoilerPlateString MeanWordLength " \
+               "Punctuation Ellipsis CommonEnglishWords WordsWithoutAlphabets PornographicUrls"  # fmt: skip
+NEMO_REPEATED = "RepeatedLines RepeatedParagraphs RepeatedLinesByChar RepeatedParagraphsByChar"
 
 
 def without_package_code(name):
@@ -69,121 +95,73 @@ def without_package_code(name):
     return importlib.import_module(name)
 
 
-def nemo_module():
-    without_package_code("nemo_curator.stages.text.utils.constants")  # the next one imports it
-    return without_package_code("nemo_curator.stages.text.filters.heuristic.string")
+def rule_name(class_name):
+    """`word-count` of WordCount."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", class_name).lower().replace("boiler-plate", "boilerplate")
 
 
-def all_keep(filters):
-    """The filters in sequence, as a pipeline runs them: a document that one removes does not reach the next."""
-    return lambda text: all(each.keep_document(each.score_document(text)) for each in filters)
+def nemo_strings():
+    module = without_package_code("nemo_curator.stages.text.filters.heuristic.string")
+    return module, [(rule_name(each), getattr(module, f"{each}Filter")()) for each in NEMO_STRINGS.split()]
 
 
-def nemo_characters():
-    from_package = nemo_module()
-    names = ("NonAlphaNumericFilter", "NumbersFilter", "WhiteSpaceFilter", "ParenthesesFilter")
-    keeps = all_keep([getattr(from_package, each)() for each in names])
-    brackets = "⟨ ⟩ are not parentheses"
-
-    def keeps_without(text, causes):
-        return keeps(as_letters(re.compile("[⟨⟩]"), text) if brackets in causes else text)
-
-    return Rule("nemo", "nemo-curator", ", ".join(names), keeps, keeps_without, (brackets,))
-
-
-def nemo_words():
-    from_package = nemo_module()
-    names = ("WordCountFilter", "MeanWordLengthFilter", "SymbolsToWordsFilter")
-    count, length, symbols = (getattr(from_package, each)() for each in names)
-    keeps = all_keep([count, length, symbols])
-    hashes, ellipses = "every # is counted, not words such as '#'", "words such as '...' are not counted as symbols"
-
-    def keeps_without(text, causes):
-        if OTHER_WHITE_SPACE in causes:
-            text = as_letters(OTHER_SPACE, text)
-        if not count.keep_document(count.score_document(text)):
-            return False
-        if not length.keep_document(length.score_document(text)):
-            return False
-        words, marks = text.split(), set() if ellipses in causes else from_package.ellipsis_marks
-        if hashes in causes:
-            share = (text.count("#") + sum(each in marks for each in words)) / len(words)
-        else:
-            with unittest.mock.patch.object(from_package, "ellipsis_marks", marks):
-                share = symbols.score_document(text)
-        return symbols.keep_document(share)
-
-    return Rule("gopher", "nemo-curator", ", ".join(names), keeps, keeps_without, (OTHER_WHITE_SPACE, ellipses, hashes))
+def nemo_repeated():
+    """With the thresholds of the configuration for English in the package, heuristic_filter_english_pipeline.yaml."""
+    module = without_package_code("nemo_curator.stages.text.filters.heuristic.repetition.repetition")
+    filters = [(rule_name(each), getattr(module, f"{each}Filter")()) for each in NEMO_REPEATED.split()]
+    for size, share in ((2, 0.2), (3, 0.18), (4, 0.16)):
+        filters.append((f"repeating-top-{size}-grams", module.RepeatingTopNGramsFilter(size, share)))
+    for size in range(5, 11):
+        filters.append((f"repeating-duplicate-{size}-grams", module.RepeatingDuplicateNGramsFilter(size, (20 - size) / 100)))
+    return module, filters
 
 
-# ---- datatrove -------------------------------------------------------------------------------------------------------
+def nemo_rule(preset, made, definition, **replaced):
+    """`replaced`: names of the module, with what they are in gpuhist."""
+    module, filters = made
+
+    def decides(text):
+        """The filters in sequence, as a pipeline runs them: a document that one removes does not reach the next."""
+        for name, each in filters:
+            try:
+                if not each.keep_document(each.score_document(text)):
+                    return name
+            except (ZeroDivisionError, ValueError) as error:
+                return f"{RAISES}{type(error).__name__} in {name}"
+        return KEPT
+
+    def decides_alike(text):
+        with unittest.mock.patch.multiple(module, create=True, **replaced):
+            return decides(text)
+
+    return Rule(preset, "nemo-curator", definition, decides, decides_alike)
 
 
-def datatrove_gopher():
-    from datatrove.data import Document
-    from datatrove.pipeline.filters import gopher_quality_filter as from_package
-
-    absent = ("max_bullet_lines_ratio", "max_ellipsis_lines_ratio", "max_non_alpha_words_ratio", "min_stop_words")
-    rule = from_package.GopherQualityFilter(**dict.fromkeys(absent))  # the preset does not have these
-    divided = functools.lru_cache(maxsize=4)(from_package.split_into_words)
-    punctuation, ellipses = "words of punctuation only are counted", "not covered: more than one ellipsis for ten words"
-
-    def keeps(text):
-        return rule.filter(Document(text=text, id="")) is True
-
-    def keeps_without(text, causes):
-        if OTHER_WHITE_SPACE in causes:
-            text = as_letters(OTHER_SPACE, text)
-        words = text.split() if TOKENS in causes else divided(text, rule.language)
-        ignored = set() if punctuation in causes else from_package.PUNCTUATION_SET
-        with unittest.mock.patch.multiple(from_package, split_into_words=lambda *_: words, PUNCTUATION_SET=ignored):
-            result = rule.filter(Document(text=text, id=""))
-        return result is True or (ellipses in causes and result[1] == "gopher_too_many_ellipsis")  # the last of its rules
-
-    causes = (ellipses, OTHER_WHITE_SPACE, punctuation, TOKENS)
-    return Rule("gopher", "datatrove", "GopherQualityFilter, without: " + ", ".join(absent), keeps, keeps_without, causes)
+def nemo_quality():
+    """[[:alpha:]] of NeMo Curator has more characters than letters: some marks, roman numerals, letters in circles."""
+    of_letters = types.SimpleNamespace(search=lambda word: any(map(str.isalpha, word)))
+    return nemo_rule("nemo-quality", nemo_strings(), LETTERS, regex_alpha=of_letters)
 
 
-def datatrove_fineweb():
-    from datatrove.data import Document
-    from datatrove.pipeline.filters import fineweb_quality_filter as from_package
-
-    whole, divided = from_package.FineWebQualityFilter(), functools.lru_cache(maxsize=4)(from_package.split_into_words)
-    ends = "not covered: lines that end with punctuation, if the text has a mark"
-    short, duplicates = "not covered: short lines, if the text has more than 30 bytes", "not covered: duplicate lines"
-    off = {ends: {"line_punct_thr": 0}, short: {"short_line_thr": 1}, duplicates: {"char_duplicates_ratio": float("inf")}}
-    parts = {}  # by causes: the filter without the rules that are not covered
-
-    def keeps(text):
-        return whole.filter(Document(text=text, id="")) is True
-
-    def keeps_without(text, causes):
-        if OTHER_WHITE_SPACE in causes:
-            text = as_letters(OTHER_SPACE, text)
-        if ends in causes and not any(each in ".?!" or not each.isascii() for each in text):
-            return False  # what the preset has of the rule: no line can end with a mark
-        if short in causes and len(text.encode()) <= 30:
-            return False  # every line is short
-        absent = tuple(each for each in off if each in causes)
-        if absent not in parts:
-            parts[absent] = from_package.FineWebQualityFilter(**{name: value for each in absent for name, value in off[each].items()})
-        parts_of = (lambda text, _: [""] * (len(text.split()) + 2 * len(SIGN.findall(text)))) if PARTS in causes else divided
-        with unittest.mock.patch.object(from_package, "split_into_words", parts_of):
-            return parts[absent].filter(Document(text=text, id="")) is True
-
-    return Rule("fineweb", "datatrove", "FineWebQualityFilter", keeps, keeps_without, (ends, short, duplicates, OTHER_WHITE_SPACE, PARTS))
+def nemo_repetition():
+    """Of n-grams that are equally frequent, RepeatingTopNGramsFilter takes the first one of a set, in which their order
+    depends on the hashes of the process. Here the set has the order of the text."""
+    return nemo_rule("nemo-repetition", nemo_repeated(), EQUALS, set=dict.fromkeys)
 
 
-RULES = {  # preset, distribution: how the rule is made
-    ("nemo", "nemo-curator"): nemo_characters,
-    ("gopher", "nemo-curator"): nemo_words,
-    ("gopher", "datatrove"): datatrove_gopher,
-    ("fineweb", "datatrove"): datatrove_fineweb,
+RULES = {  # by preset: how the rule is made
+    "gopher-quality": functools.partial(datatrove_rule, "gopher-quality", "gopher_quality_filter", "GopherQualityFilter", GOPHER_QUALITY),
+    "gopher-repetition": functools.partial(datatrove_rule, "gopher-repetition", "gopher_repetition_filter", "GopherRepetitionFilter", GOPHER_REPETITION),
+    "fineweb-quality": functools.partial(datatrove_rule, "fineweb-quality", "fineweb_quality_filter", "FineWebQualityFilter", FINEWEB_QUALITY),
+    "nemo-quality": nemo_quality,
+    "nemo-repetition": nemo_repetition,
 }
 
 
-def made_rule(preset, distribution):
+@functools.lru_cache(maxsize=None)
+def made_rule(preset):
     """The rule, ready: the tokenizer is loaded at the first call. Raises ModuleNotFoundError if a package is missing."""
-    rule = RULES[preset, distribution]()
-    rule.keeps("The first call loads what the rule requires. " * 20)
+    rule = RULES[preset]()
+    for decides in (rule.decides, rule.decides_alike):
+        decides("The first call loads what the rule requires. " * 20)
     return rule

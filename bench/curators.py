@@ -1,25 +1,28 @@
 #!/usr/bin/env python3
-"""`gpuhist filter --preset` compared with the Python packages that the presets are from, on the same documents (JSONL,
-field "text"), which this script makes (curator_documents.py).
+"""`gpuhist filter --preset` compared with the filters of Python packages that the presets are from, on the same documents
+(JSONL, field "text"), which this script makes (curator_documents.py).
 
-1. The documents that each keeps. For each document that only one of them keeps: the cause, found by running the rule of
-   the package again with that cause neutralised (curator_rules.py). With all causes neutralised, the rule must decide
-   as gpuhist for every document. Exit status 1 if it does not, or if a difference has no cause.
-2. Wall time, medians of alternating runs. gpuhist: the process, from its start to the kept lines in a file. Python: one
-   process that is already running, with the packages imported and the tokenizer loaded; it reads the same file, parses
-   the lines with orjson (or json) and applies the rule, then writes the kept lines. The time divided by the number of
-   cores is also given: what processes on all cores would take at best. A rule that takes more than 60 s runs once.
+1. Decisions. The code of the package decides for each document, and names the first rule that removes it (curator_rules.py):
+   with the one definition of gpuhist that it does not share, and as it is. With that definition every decision must be that
+   of gpuhist. Others are counted by the rules of both: they must be fewer than 0.1 % of the documents, unless the cause is
+   the tokenizer of the package, or its decision depends on hashes of the process. Exit status 1 if not.
+2. Speed. gpuhist: the process, from its start to the kept lines in a file, all documents. Python: one process that is already
+   running, with the packages imported and the tokenizer loaded; it reads some of the documents, parses the lines with orjson
+   (or json), applies the rule and writes the kept lines. Medians of alternating runs, in bytes of JSONL a second.
 
-A package that is not installed is skipped:
+A package that is not installed is skipped. Decisions of packages take long (0.1 to 0.5 MB/s); --cache keeps them:
 
     python3 -m venv /tmp/curators && /tmp/curators/bin/pip install datatrove spacy regex orjson
     /tmp/curators/bin/pip install --no-deps nemo-curator     # these filters require neither Ray nor a GPU
-    /tmp/curators/bin/python bench/curators.py build/release/gpuhist
+    /tmp/curators/bin/python bench/curators.py build/release/gpuhist --documents 100000 --cache decisions.json
 """
 
 import argparse
 import collections
+import hashlib
+import itertools
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -31,7 +34,7 @@ import tempfile
 import time
 
 from curator_documents import write_documents
-from curator_rules import RULES, made_rule
+from curator_rules import KEPT, LETTERS, RAISES, RULES, made_rule
 
 try:
     from orjson import loads
@@ -39,11 +42,106 @@ except ImportError:
     loads = json.loads
 
 CORES = len(os.sched_getaffinity(0))
-DEMAND = 20
+DEMANDS = {"fineweb-quality": 300, "gopher-quality": 100, "gopher-repetition": 50}  # ratios for one core
+BOUND = 0.001  # of the documents may be decided differently because of LETTERS
 SLOW = 60  # seconds: a rule that takes longer runs once
+LONG = 2  # the first documents, which are too long for a sample
+
+# ---- decisions of the packages ---------------------------------------------------------------------------------------
 
 
-# ---- runs ------------------------------------------------------------------------------------------------------------
+def decide(job):
+    """The decisions for some texts, a list for each (preset, whether with the definition of gpuhist)."""
+    wanted, texts = job
+    found = [[] for _ in wanted]
+    for text in texts:  # the tokenizer of datatrove runs once for rules in sequence: it keeps the last texts
+        for (preset, is_alike), decisions in zip(wanted, found):
+            rule = made_rule(preset)
+            decisions.append((rule.decides_alike if is_alike else rule.decides)(text))
+    return found
+
+
+def package_decisions(presets, texts, digest, cache):
+    """By (preset, whether with the definition of gpuhist): the decision for each text."""
+    known = json.loads(cache.read_text()) if cache and cache.exists() else {}
+    key = lambda preset, is_alike: f"{digest} {made_rule(preset).version} {preset} {made_rule(preset).definition if is_alike else 'as it is'}"
+    wanted = [each for each in itertools.product(presets, (True, False)) if key(*each) not in known]
+    made = [[] for _ in wanted]
+    if wanted:
+        jobs = ((wanted, texts[at : at + 100]) for at in range(0, len(texts), 100))
+        with multiprocessing.Pool(CORES) as pool:
+            for found in pool.imap(decide, jobs):
+                for all_of_rule, decisions in zip(made, found):
+                    all_of_rule += decisions
+    known |= {key(*each): decisions for each, decisions in zip(wanted, made)}
+    if cache and wanted:
+        cache.write_text(json.dumps(known))
+    return {each: known[key(*each)] for each in itertools.product(presets, (True, False))}
+
+
+# ---- decisions of gpuhist --------------------------------------------------------------------------------------------
+
+
+def command(gpuhist, preset, threads, *arguments):
+    return [gpuhist, "filter", "--quiet", "--threads", str(threads), "--preset", preset, "--jsonl-field", "text", *arguments]
+
+
+def decisions_of_gpuhist(gpuhist, preset, path, at, names_rules):
+    """The numbers of the documents that it keeps, and by number of each other document the first rule that removes it."""
+    kept, removed = at / "kept", at / f"removed.{preset}"
+    with open(kept, "wb") as file:
+        subprocess.run(command(gpuhist, preset, CORES, *(("--result", removed) if names_rules else ()), path), check=True, stdout=file)
+    with open(kept, "rb") as file:
+        numbers = {loads(line)["id"] for line in file}
+    if not names_rules:
+        return numbers, {}
+    with open(removed, "rb") as file:
+        units = [each for each in map(loads, file) if each["kind"] == "unit"]
+    return numbers, {each["unit"] - 1: each["rules"][0].removeprefix(f"{preset}.") for each in units}
+
+
+# ---- comparison ------------------------------------------------------------------------------------------------------
+
+
+def counted(numbers):
+    return f"{len(numbers):,}" + (f" (for example {', '.join(map(str, numbers[:5]))})" if numbers else "")
+
+
+def print_rules(decisions):
+    """How many documents each rule removes first."""
+    by_rule = collections.Counter(each or "kept" for each in decisions)
+    print("  " + ", ".join(f"{name} {number:,}" for name, number in by_rule.most_common()))
+
+
+def print_causes(different, alike, as_it_is):
+    """The rules that decide with the definition of gpuhist and without, for the documents that one of them keeps."""
+    by_rules = collections.defaultdict(list)
+    for number in different:
+        by_rules[alike[number] or "kept", as_it_is[number] or "kept"].append(number)
+    for (ours, theirs), numbers in sorted(by_rules.items(), key=lambda each: -len(each[1])):
+        print(f"    {len(numbers):8,}  gpuhist: {ours}; the package: {theirs}; for example {numbers[0]}")
+
+
+def compare(rule, kept, first_rules, alike, as_it_is):
+    """Prints the decisions that differ. Returns the number of those that may not."""
+    print_rules(alike)
+    raised = [number for number, each in enumerate(alike) if each.startswith(RAISES)]
+    wrong = [number for number, each in enumerate(alike) if (number in kept) != (each == KEPT)]
+    print(f"  with the {rule.definition}: {counted(wrong)} of {len(alike):,} decisions differ")
+    if raised:
+        print(f"  the package raised an exception for {counted(raised)}")
+    if first_rules:
+        others = [number for number, each in first_rules.items() if alike[number] not in (KEPT, each) and number not in raised]
+        print(f"  the first rule that removes a document differs for {counted(others)}")
+        wrong += others
+    different = [number for number, each in enumerate(as_it_is) if (number in kept) != (each == KEPT)]
+    is_few = rule.definition != LETTERS or len(different) < BOUND * len(alike)
+    print(f"  without it: {counted(different)} decisions differ, {len(different) / len(alike):.3%}" + ("" if is_few else f" (more than {BOUND:.1%})"))
+    print_causes(different, alike, as_it_is)
+    return len(wrong) + (0 if is_few else len(different))
+
+
+# ---- speed -----------------------------------------------------------------------------------------------------------
 
 
 def processor_time(who):
@@ -53,117 +151,93 @@ def processor_time(who):
 
 def filter_with_gpuhist(gpuhist, preset, path, kept, threads):
     """Returns the wall time and the processor time."""
-    command = [gpuhist, "filter", "--quiet", "--threads", str(threads), "--preset", preset, "--jsonl-field", "text", path]
     used, begin = processor_time(resource.RUSAGE_CHILDREN), time.perf_counter()
     with open(kept, "wb") as file:
-        subprocess.run(command, check=True, stdout=file)
+        subprocess.run(command(gpuhist, preset, threads, path), check=True, stdout=file)
     return time.perf_counter() - begin, processor_time(resource.RUSAGE_CHILDREN) - used
 
 
 def filter_with_python(rule, path, kept):
-    """Returns the wall time, the processor time, and the wall time of the rule alone."""
+    """Returns the wall time and the processor time."""
     used, begin = processor_time(resource.RUSAGE_SELF), time.perf_counter()
     with open(path, "rb") as file:
         lines = file.readlines()
-    texts = [loads(line)["text"] for line in lines]
-    parsed = time.perf_counter()
-    decisions = [rule.keeps(text) for text in texts]
-    decided = time.perf_counter()
+    decisions = [rule.decides(loads(line)["text"]) for line in lines]
     with open(kept, "wb") as file:
-        file.writelines(line for line, keep in zip(lines, decisions) if keep)
-    return time.perf_counter() - begin, processor_time(resource.RUSAGE_SELF) - used, decided - parsed
+        file.writelines(line for line, each in zip(lines, decisions) if each == KEPT)
+    return time.perf_counter() - begin, processor_time(resource.RUSAGE_SELF) - used
 
 
-def medians(runs):
-    return [statistics.median(column) for column in zip(*runs)]
-
-
-def measure(gpuhist, rule, path, at, rounds):
-    """Alternating runs of gpuhist with all cores, gpuhist with one thread, and Python: the values of each run."""
-    all_cores, one_thread, python = [], [], []
+def measure(gpuhist, rule, path, sample, at, rounds):
+    """Prints megabytes a second: all documents with gpuhist, the sample with Python."""
+    runs = {"all cores": [], "one thread": [], "python": []}
     for _ in range(rounds):
-        all_cores.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", CORES))
-        one_thread.append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", 1))
-        if not python or python[-1][0] < SLOW:
-            python.append(filter_with_python(rule, path, at / "by_package"))
-    return all_cores, one_thread, python
+        runs["all cores"].append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", CORES))
+        runs["one thread"].append(filter_with_gpuhist(gpuhist, rule.preset, path, at / "by_gpuhist", 1))
+        if not runs["python"] or runs["python"][-1][0] < SLOW:
+            runs["python"].append(filter_with_python(rule, sample, at / "by_package"))
+    rates = {}
+    for name, each in runs.items():
+        size = (sample if name == "python" else path).stat().st_size / 1e6
+        rates[name] = [size / statistics.median(column) for column in zip(*each)]
+        print(f"  {name:10} {rates[name][0]:10.3f} MB/s, {rates[name][1]:10.3f} MB/s of processor time ({size:.1f} MB, {len(each)} runs)")
+    (python, python_work), (alone, alone_work) = rates["python"], rates["one thread"]
+    ratio, demand = alone_work / python_work, DEMANDS.get(rule.preset, 0)
+    print(f"  gpuhist / Python: one thread {alone / python:.1f}, all cores {rates['all cores'][0] / python:.1f}, for each core "
+          f"{rates['all cores'][0] / CORES / python:.1f}; processor time, one thread {ratio:.1f}"
+          + (f" ({'at least' if ratio >= demand else 'LESS THAN'} {demand})" if demand else ""))  # fmt: skip
 
 
-# ---- decisions -------------------------------------------------------------------------------------------------------
+def installed(presets):
+    for preset in presets:
+        try:
+            made_rule(preset)
+            yield preset
+        except ModuleNotFoundError as missing:
+            print(f"--preset {preset}: skipped: not installed ({missing.name})\n")
 
 
-def numbers_in(path):
-    with open(path, "rb") as file:
-        return {loads(line)["id"] for line in file}
-
-
-def explain(rule, texts, ours, theirs):
-    """Prints the decisions and the causes of those that differ. Returns the number of documents without explanation."""
-    print(f"  kept by both {len(ours & theirs):,}, by gpuhist only {len(ours - theirs):,}, by {rule.distribution} only "
-          f"{len(theirs - ours):,}, by neither {len(texts) - len(ours | theirs):,}")  # fmt: skip
-    by_causes = collections.defaultdict(lambda: ([], []))
-    for number in sorted(ours ^ theirs):
-        causes = rule.explanation(texts[number], number in ours)
-        by_causes[causes][number not in ours].append(number)
-    if by_causes:
-        print(f"  {'gpuhist only':>14} {rule.distribution + ' only':>18}  for example  cause")
-    for causes, lists in sorted(by_causes.items(), key=lambda each: -sum(map(len, each[1]))):
-        example = (lists[0] or lists[1])[0]
-        print(f"  {len(lists[0]):14,} {len(lists[1]):18,} {example:12}  {' + '.join(causes) if causes else 'UNEXPLAINED'}")
-    every = frozenset(rule.causes)
-    wrong = [number for number, text in enumerate(texts) if rule.keeps_without(text, every) != (number in ours)]
-    print(f"  with all causes neutralised, {len(wrong):,} of {len(texts):,} decisions differ"
-          + (f": {', '.join(map(str, wrong[:20]))}" if wrong else ""))  # fmt: skip
-    return len(wrong) + sum(map(len, by_causes[None] if None in by_causes else ()))
-
-
-def compare(gpuhist, rule, path, texts, at, rounds):
-    runs = measure(gpuhist, rule, path, at, rounds)
-    (ours, our_work), (one_thread, _), (python, python_work, rule_alone) = map(medians, runs)
-    print(f"--preset {rule.preset}: {rule.name} ({rule.filters})")
-    unexplained = explain(rule, texts, numbers_in(at / "by_gpuhist"), numbers_in(at / "by_package"))
-    print(f"  gpuhist {ours:.3f} s ({CORES} threads; {our_work:.3f} s of processors), {one_thread:.3f} s (1 thread)\n"
-          f"  Python {python:.3f} s (1 process, {len(runs[-1])} runs; {python_work:.3f} s of processors), of which the rule {rule_alone:.3f} s")  # fmt: skip
-    ratios = (("1 process", python / ours), (f"its time / {CORES} cores", python / CORES / ours),
-              (f"the rule alone / {CORES} cores", rule_alone / CORES / ours), ("1 process, gpuhist with 1 thread", python / one_thread),
-              ("processor time", python_work / our_work))  # fmt: skip
-    print("  Python / gpuhist: " + "; ".join(f"{name} {ratio:.1f}" + ("" if ratio >= DEMAND else f" (less than {DEMAND})") for name, ratio in ratios))
-    print(flush=True)
-    return unexplained
+def write_sample(path, sample, number):
+    with open(path, "rb") as file, open(sample, "wb") as out:
+        out.writelines(itertools.islice(file, LONG, LONG + number))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpuhist", nargs="?", default=os.environ.get("GPUHIST", "build/release/gpuhist"))
-    parser.add_argument("--documents", type=int, default=40_000, metavar="N", help="and one for 20 with sentences between blank lines; default: %(default)s")
+    parser.add_argument("--documents", type=int, default=40_000, metavar="N", help="default: %(default)s")
+    parser.add_argument("--timed", type=int, default=2_000, metavar="N", help="documents of which Python is measured; 0: none; default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--preset", action="append", choices=sorted({preset for preset, _ in RULES}), help="default: all")
-    parser.add_argument("--package", action="append", choices=sorted({package for _, package in RULES}), help="default: all")
+    parser.add_argument("--preset", action="append", choices=sorted(RULES), help="default: all")
+    parser.add_argument("--first-rules", action="store_true", help="also compares which rule removes a document")
+    parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="keeps the decisions of the packages, by documents and versions; "
+                        "remove it if curator_rules.py was changed")  # fmt: skip
     parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="also writes the documents to FILE")
     typed = parser.parse_args()
-    gpuhist, unexplained = os.path.abspath(typed.gpuhist), 0
+    gpuhist, wrong = os.path.abspath(typed.gpuhist), 0
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder)
-        path = at / "documents.jsonl"
+        path, sample = at / "documents.jsonl", at / "sample.jsonl"
         write_documents(path, typed.documents)
+        write_sample(path, sample, typed.timed)
         if typed.keep:
             shutil.copyfile(path, typed.keep)
         with open(path, "rb") as file:
             texts = [loads(line)["text"] for line in file]
-        print(f"{len(texts):,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; medians of {typed.rounds} alternating "
-              f"runs; lines are parsed with {loads.__module__} in Python\n")  # fmt: skip
-        for preset, distribution in RULES:
-            if preset not in (typed.preset or [preset]) or distribution not in (typed.package or [distribution]):
-                continue
-            try:
-                rule = made_rule(preset, distribution)
-            except ModuleNotFoundError as missing:
-                print(f"--preset {preset}: {distribution}: skipped: not installed ({missing.name})\n")
-                continue
-            unexplained += compare(gpuhist, rule, path, texts, at, typed.rounds)
-    if unexplained:
-        print(f"{unexplained:,} decisions are not explained")
-    return 1 if unexplained else 0
+        print(f"{len(texts):,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; parsed with {loads.__module__} in Python\n")
+        presets = list(installed(typed.preset or RULES))
+        decisions = package_decisions(presets, texts, hashlib.sha256(path.read_bytes()).hexdigest(), typed.cache)
+        for preset in presets:
+            rule = made_rule(preset)
+            print(f"--preset {preset}: {rule.version}")
+            kept, first_rules = decisions_of_gpuhist(gpuhist, preset, path, at, typed.first_rules)
+            wrong += compare(rule, kept, first_rules, decisions[preset, True], decisions[preset, False])
+            if typed.timed:
+                measure(gpuhist, rule, path, sample, at, typed.rounds)
+            print(flush=True)
+    if wrong:
+        print(f"{wrong:,} decisions differ that may not")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

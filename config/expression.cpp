@@ -95,6 +95,10 @@ class parser {
   parser(std::string_view text, std::span<const scheme> schemes, type result) : lexer_(text, schemes), result_(result) {
     made_.text = text;
   }
+  explicit parser(const placed_text& part)
+      : lexer_(part.whole.substr(0, part.at + part.bytes), {}, part.at), result_(type::truth) {
+    made_.text = part.whole;
+  }
 
   expression parse() {
     if (made_.text.size() > max_bytes) throw usage_error(noun() + " is longer than 4096 bytes");
@@ -270,13 +274,15 @@ class parser {
       if (next_.is_symbol(")")) --open;
       end = next_.at;
     }
-    const std::string operand(trimmed(std::string_view(made_.text).substr(begin, end - begin)));
+    const std::string_view typed = std::string_view(made_.text).substr(begin, end - begin);
+    const std::string operand(trimmed(typed));
     if (operand.empty()) {
       refuse(
           made.is_of_values() ? "a formula of units is missing here, as in p99(bytes)" : "the operand is missing here",
           end);
     }
     advance();
+    made.operand_at = begin + typed.find(operand);
     made.parts = {operand};
     add(std::move(made), end + 1);
   }
@@ -334,6 +340,8 @@ expression parse_formula(std::string_view text, std::span<const scheme> schemes)
   return parser(text, schemes, type::number).parse();
 }
 
+expression parse_part(const placed_text& condition) { return parser(condition).parse(); }
+
 expression any_of(std::span<const expression> conditions) {
   constexpr std::string_view separator = " || ";
   expression made = conditions.front();
@@ -347,6 +355,7 @@ expression any_of(std::span<const expression> conditions) {
     }
     for (reference named : each.references) {
       named.at += offset;
+      named.operand_at += offset;
       made.references.push_back(std::move(named));
     }
     made.steps.push_back({.what = operation::either});

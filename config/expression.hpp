@@ -36,10 +36,11 @@ struct reference {
 
   std::vector<std::string> parts;  ///< one, or a scheme and one of its buckets; the argument of a function
   form as = form::plain;
-  std::string typed{};     ///< as typed
-  std::size_t at = 0;      ///< its offset in the text, in bytes
-  double percent = 0;      ///< of a quantile, above 0 and at most 100
-  std::string function{};  ///< of texts: its name
+  std::string typed{};         ///< as typed
+  std::size_t at = 0;          ///< its offset in the text, in bytes
+  double percent = 0;          ///< of a quantile, above 0 and at most 100
+  std::string function{};      ///< of texts: its name
+  std::size_t operand_at = 0;  ///< of texts: the offset of the operand
 
   /// Whether the argument is a formula of units, of whose values this is a number.
   [[nodiscard]] bool is_of_values() const { return as == form::sum || as == form::mean || as == form::quantile; }
@@ -87,6 +88,18 @@ struct expression {
 /// one that matches wins. Does not recurse: the text has at most 4,096 bytes and 64 open operators and parentheses.
 /// Throws usage_error, with the text below its message and a caret below the character that the message is about.
 expression parse_expression(std::string_view text, std::span<const scheme> schemes = {});
+
+/// A part of a text that messages show as a whole.
+struct placed_text {
+  std::string_view whole;
+  std::size_t at = 0;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] std::string_view part() const { return whole.substr(at, bytes); }
+};
+
+/// As parse_expression(), for a condition that is a part of another text. Offsets are those in the whole.
+expression parse_part(const placed_text& condition);
 
 /// As parse_expression(), for a formula, whose value is a number: `number` of the grammar, as 'bytes / lines'.
 expression parse_formula(std::string_view text, std::span<const scheme> schemes = {});

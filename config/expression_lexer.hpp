@@ -37,7 +37,9 @@ struct lexeme {
 /// A known name counts only where it ends: in "a-dx" there is no bucket "a-d". A scheme counts only before a dot.
 class lexer {
  public:
-  lexer(std::string_view text, std::span<const scheme> schemes) : text_(text), schemes_(schemes) {}
+  /// `from`: the first byte that is read.
+  lexer(std::string_view text, std::span<const scheme> schemes, std::size_t from = 0)
+      : text_(text), schemes_(schemes), at_(from) {}
 
   /// The next token. At the end of the text, and after it, a token of kind `end`. Throws usage_error.
   lexeme next();
@@ -57,7 +59,7 @@ class lexer {
 
   std::string_view text_;
   std::span<const scheme> schemes_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 }  // namespace gpuhist::config

@@ -1,6 +1,5 @@
 #include "config/text_functions.hpp"
 
-#include "config/expression.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 
@@ -107,7 +106,8 @@ std::optional<char> escaped(char letter) {
 // Reads the strings of an operand.
 class string_list {
  public:
-  explicit string_list(std::string_view text) : text_(text) {}
+  explicit string_list(const placed_text& operand)
+      : whole_(operand.whole), text_(operand.whole.substr(0, operand.at + operand.bytes)), at_(operand.at) {}
 
   std::vector<std::string> read() {
     for (;;) {
@@ -120,7 +120,7 @@ class string_list {
   }
 
  private:
-  [[noreturn]] void refuse(std::string_view message) const { throw usage_error(pointing_at(message, text_, at_)); }
+  [[noreturn]] void refuse(std::string_view message) const { throw usage_error(pointing_at(message, whole_, at_)); }
 
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
@@ -148,8 +148,9 @@ class string_list {
     return made;
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
+  std::string_view whole_;
+  std::string_view text_;  // up to the end of the operand
+  std::size_t at_;
   std::vector<std::string> made_;
 };
 
@@ -209,6 +210,6 @@ bool is_text_truth(std::string_view name) {
                              [&](const text_function& each) { return each.name == name && each.is_truth(); });
 }
 
-std::vector<std::string> strings_in(std::string_view operand_text) { return string_list(operand_text).read(); }
+std::vector<std::string> strings_in(const placed_text& operand_text) { return string_list(operand_text).read(); }
 
 }  // namespace gpuhist::config

@@ -6,6 +6,8 @@
 //     contains("lorem ipsum")             of the text, or within a condition of an element
 #pragma once
 
+#include "config/expression.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -83,6 +85,6 @@ bool takes_text_operand(std::string_view name);
 bool is_text_truth(std::string_view name);
 
 /// The strings of an operand: "a", 'b\n'. The escapes are \n, \t, \r, \\, \" and \'. Throws usage_error, with a caret.
-std::vector<std::string> strings_in(std::string_view operand);
+std::vector<std::string> strings_in(const placed_text& operand);
 
 }  // namespace gpuhist::config

@@ -209,7 +209,9 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
   for (const report::gates::line_fact& each : names.used) {
     using fact = report::gates::line_fact::kind;
     if (each.type == fact::number) made.selectors.push_back(selector_of("where", each.of, asked));
-    if (each.type == fact::text) made.texts.emplace_back(each.function, each.of);
+    if (each.type == fact::text) {
+      made.texts.emplace_back(each.function, config::placed_text{.whole = each.of, .bytes = each.of.size()});
+    }
   }
   config::check_range("most-groups", asked.most_groups);
   made.keys = keys_of(asked);

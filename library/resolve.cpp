@@ -172,7 +172,9 @@ void check_needs(const report::gates::formula& resolved, const std::string& text
 }
 
 // Throws config::usage_error.
-void check_text(std::string_view function, std::string_view operand) { report::texts::text_fact(function, operand); }
+void check_text(std::string_view function, const config::placed_text& operand) {
+  report::texts::text_fact(function, operand);
+}
 
 // Of number(). Throws config::usage_error.
 void check_selectors(const report::gates::line_names& names) {

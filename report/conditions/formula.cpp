@@ -39,7 +39,7 @@ class formula::resolver {
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.is_of_values()) return of_values(name);
     if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
-    if (name.as == reference::form::text) return of_text(name, name.function, name.parts.front());
+    if (name.as == reference::form::text) return of_text(name, name.function, name.operand_at, name.parts.front());
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
       if (word == "bytes") return {.type = meaning::kind::bytes};
@@ -50,7 +50,7 @@ class formula::resolver {
         return {.type = meaning::kind::measure, .measure = found};
       }
       if (config::find_text_function(word, config::text_function::scope::unit) != nullptr && !is_bucket(name)) {
-        return of_text(name, word, {});
+        return of_text(name, word, name.at, {});
       }
     }
     if (name.parts.back() == conditional_entropy_name && name.as == reference::form::plain && !is_bucket(name)) {
@@ -76,13 +76,10 @@ class formula::resolver {
     return {.type = meaning::kind::fact, .fact = lines_->index_of(read)};
   }
 
-  [[nodiscard]] meaning of_text(const reference& name, const std::string& function, const std::string& operand) const {
+  [[nodiscard]] meaning of_text(const reference& name, const std::string& function, std::size_t at,
+                                const std::string& operand) const {
     if (lines_ == nullptr || lines_->check_text == nullptr) refuse_unless_of_lines(name);
-    try {
-      lines_->check_text(function, operand);
-    } catch (const config::usage_error& error) {
-      refuse(error.what(), name);
-    }
+    lines_->check_text(function, {.whole = typed_.text, .at = at, .bytes = operand.size()});
     return {.type = meaning::kind::fact,
             .fact = lines_->index_of({.type = line_fact::kind::text, .of = operand, .function = function})};
   }

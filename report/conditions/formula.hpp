@@ -59,7 +59,7 @@ struct line_names {
   bool has_values = false;           ///< so have numbers of the values of a formula: quantiles, sum, mean
   std::vector<line_fact> used{};     ///< in the order of their first use
   /// Throws config::usage_error if a function of texts does not take the operand. Null: functions of texts are refused.
-  void (*check_text)(std::string_view function, std::string_view operand) = nullptr;
+  void (*check_text)(std::string_view function, const config::placed_text& operand) = nullptr;
 
   /// The index of a fact in `used`, to which it is added.
   std::size_t index_of(const line_fact& fact);

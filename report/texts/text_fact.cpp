@@ -11,9 +11,14 @@
 namespace gpuhist::report::texts {
 namespace {
 
+using config::placed_text;
 using config::reference;
 using config::text_function;
 using operand = config::text_function::operand;
+
+[[noreturn]] void refuse(std::string_view message, const placed_text& at) {
+  throw config::usage_error(config::pointing_at(message, at.whole, at.at));
+}
 
 [[noreturn]] void refuse_unknown(const config::expression& typed, const reference& unknown, const std::string& name) {
   std::vector<std::string_view> known;
@@ -31,7 +36,7 @@ using operand = config::text_function::operand;
 }
 
 // In a text in lower case, other strings are never found.
-std::vector<std::string> strings_for(const text_function& function, std::string_view operand) {
+std::vector<std::string> strings_for(const text_function& function, const placed_text& operand) {
   std::vector<std::string> made = config::strings_in(operand);
   if (function.what != config::text_measure::lower_contains && function.what != config::text_measure::lower_ends) {
     return made;
@@ -41,8 +46,9 @@ std::vector<std::string> strings_for(const text_function& function, std::string_
     std::string lower;
     append_lower(as_utf8(each, room), lower);
     if (lower == each) continue;
-    throw config::usage_error(function.name + " searches in lower case; give " + config::quote(lower) + " instead of " +
-                              config::quote(each));
+    refuse(
+        function.name + " searches in lower case; give " + config::quote(lower) + " instead of " + config::quote(each),
+        operand);
   }
   return made;
 }
@@ -58,48 +64,54 @@ element_condition::name resolved(const config::expression& typed, const referenc
     throw config::usage_error(config::pointing_at("this is typed as " + found->usage(), typed.text, name.at));
   }
   if (!has_operand) return {.what = found->what};
-  return {.what = found->what, .strings = strings_for(*found, name.parts.front())};
+  return {
+      .what = found->what,
+      .strings = strings_for(*found, {.whole = typed.text, .at = name.operand_at, .bytes = name.parts.front().size()})};
 }
 
-element_condition condition_in(std::string_view text) {
-  element_condition made{.typed = config::parse_expression(text), .names = {}};
+element_condition condition_in(const placed_text& typed) {
+  element_condition made{.typed = config::parse_part(typed), .names = {}};
   for (const reference& each : made.typed.references) made.names.push_back(resolved(made.typed, each));
   return made;
 }
 
-std::size_t number_in(const text_function& function, std::string_view text) {
+std::size_t number_in(const text_function& function, const placed_text& typed) {
+  const std::string_view text = typed.part();
   std::size_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || rest != text.data() + text.size() || number < 1 || number > text_fact::max_sequence) {
-    throw config::usage_error(function.name + " takes the number of elements in a sequence, 1 to " +
-                              std::to_string(text_fact::max_sequence) + ", as in " + function.name + "(2)");
+    refuse(function.name + " takes the number of elements in a sequence, 1 to " +
+               std::to_string(text_fact::max_sequence) + ", as in " + function.name + "(2)",
+           typed);
   }
   return number;
 }
 
-const text_function& function_named(std::string_view name) {
+const text_function& function_named(std::string_view name, const placed_text& typed) {
   const text_function* const found = config::find_text_function(name, text_function::scope::unit);
-  if (found != nullptr) return *found;
-  throw config::usage_error(config::quote(name) +
-                            " is of an element of a text: it is known in conditions such as line_share(CONDITION)");
+  if (found == nullptr) {
+    refuse(config::quote(name) + " is of an element of a text: it is known in conditions such as line_share(CONDITION)",
+           typed);
+  }
+  return *found;
 }
 
 }  // namespace
 
-text_fact::text_fact(std::string_view function, std::string_view typed) : function_(function_named(function)) {
-  const auto refuse = [&] { throw config::usage_error("this is typed as " + function_.usage()); };
+text_fact::text_fact(std::string_view function, const config::placed_text& typed)
+    : function_(function_named(function, typed)) {
+  const bool has_operand = typed.bytes > 0;
+  const bool may_have = function_.takes != operand::none;
+  const bool must_have = may_have && function_.takes != operand::optional_condition;
+  if (has_operand ? !may_have : must_have) refuse("this is typed as " + function_.usage(), typed);
   switch (function_.takes) {
     case operand::none:
-      if (!typed.empty()) refuse();
       break;
     case operand::condition:
-      if (typed.empty()) refuse();
-      [[fallthrough]];
     case operand::optional_condition:
-      if (!typed.empty()) condition_ = condition_in(typed);
+      if (has_operand) condition_ = condition_in(typed);
       break;
     case operand::strings:
-      if (typed.empty()) refuse();
       strings_ = strings_for(function_, typed);
       break;
     case operand::number:

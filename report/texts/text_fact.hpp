@@ -28,9 +28,9 @@ class text_fact {
  public:
   static constexpr std::size_t max_sequence = 64;  ///< elements of an n-gram
 
-  /// `function`: the name of a text_function of units. `operand`: as typed, without parentheses; empty: none. Throws
-  /// config::usage_error.
-  text_fact(std::string_view function, std::string_view operand);
+  /// `function`: the name of a text_function of units. `typed`: the operand, without parentheses, in its formula; of no
+  /// bytes: there is none. Throws config::usage_error, with the formula and a caret.
+  text_fact(std::string_view function, const config::placed_text& typed);
 
   [[nodiscard]] config::text_part of() const { return function_.of; }
   [[nodiscard]] config::text_measure what() const { return function_.what; }

@@ -21,9 +21,13 @@ using namespace gpuhist::report::texts;
 
 namespace {
 
+text_fact fact(std::string_view function, std::string_view operand) {
+  return {function, {.whole = operand, .bytes = operand.size()}};
+}
+
 std::string error_of(std::string_view function, std::string_view operand) {
   try {
-    const text_fact made(function, operand);
+    const text_fact made = fact(function, operand);
     return "";
   } catch (const config::usage_error& error) {
     return error.what();
@@ -38,7 +42,7 @@ std::vector<double> values(text_reader& reader, std::string_view text) {
 }
 
 double value(std::string_view function, std::string_view operand, std::string_view text) {
-  const std::vector<text_fact> facts = {text_fact(function, operand)};
+  const std::vector<text_fact> facts = {fact(function, operand)};
   return text_reader(facts).read(text).front();
 }
 
@@ -102,13 +106,13 @@ TEST_CASE("Each malformed sequence of UTF-8 is read as U+FFFD: maximal subparts,
 
 TEST_CASE("A reader gives the same values for a text whatever it has read before, also after a text of 3 MB") {
   std::vector<text_fact> facts;
-  facts.emplace_back("token_count", "");
-  facts.emplace_back("word_share", "letters > 0");
-  facts.emplace_back("duplicate_lines", "");
-  facts.emplace_back("duplicate_ngram_characters", "3");
-  facts.emplace_back("top_ngram_covered", "2");
-  facts.emplace_back("distinct_words_of", R"("the", "be", "tho")");
-  facts.emplace_back("lower_contains", R"("terms of")");
+  facts.push_back(fact("token_count", ""));
+  facts.push_back(fact("word_share", "letters > 0"));
+  facts.push_back(fact("duplicate_lines", ""));
+  facts.push_back(fact("duplicate_ngram_characters", "3"));
+  facts.push_back(fact("top_ngram_covered", "2"));
+  facts.push_back(fact("distinct_words_of", R"("the", "be", "tho")"));
+  facts.push_back(fact("lower_contains", R"("terms of")"));
   std::mt19937 random(7);
   const std::vector<std::string> parts = {"the", "be", "tho", " ", " ", "\n", "Terms of", ".", "…", "é"};
   const auto made = [&](std::size_t bytes) {
