@@ -282,7 +282,7 @@ class parser {
           end);
     }
     advance();
-    made.operand_at = begin + typed.find(operand);
+    made.operand_at = begin + typed.find(operand) - made.at;
     made.parts = {operand};
     add(std::move(made), end + 1);
   }
@@ -355,7 +355,6 @@ expression any_of(std::span<const expression> conditions) {
     }
     for (reference named : each.references) {
       named.at += offset;
-      named.operand_at += offset;
       made.references.push_back(std::move(named));
     }
     made.steps.push_back({.what = operation::either});

@@ -40,7 +40,7 @@ struct reference {
   std::size_t at = 0;          ///< its offset in the text, in bytes
   double percent = 0;          ///< of a quantile, above 0 and at most 100
   std::string function{};      ///< of texts: its name
-  std::size_t operand_at = 0;  ///< of texts: the offset of the operand
+  std::size_t operand_at = 0;  ///< of texts: the offset of the operand after `at`
 
   /// Whether the argument is a formula of units, of whose values this is a number.
   [[nodiscard]] bool is_of_values() const { return as == form::sum || as == form::mean || as == form::quantile; }

@@ -70,7 +70,7 @@ std::string short_help() {
   return text +
          "\nExit status: 0 counted, 1 an input failed, 2 wrong usage, 3 by --fail-if.\n"
          "--no-OPTION cancels OPTION of a configuration file or of the environment.\n"
-         "List of options: gpuhist --help count. One option, or a topic: --help NAME.\n" +
+         "List of options: gpuhist --help count. One: gpuhist --help OPTION. Topics:\n" +
          topic_names() + "\n";
 }
 

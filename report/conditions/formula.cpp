@@ -39,7 +39,8 @@ class formula::resolver {
   [[nodiscard]] meaning resolve(const reference& name) const {
     if (name.is_of_values()) return of_values(name);
     if (name.as == reference::form::match || name.as == reference::form::number) return fact(name);
-    if (name.as == reference::form::text) return of_text(name, name.function, name.operand_at, name.parts.front());
+    if (name.as == reference::form::text)
+      return of_text(name, name.function, name.at + name.operand_at, name.parts.front());
     if (name.parts.size() == 1 && name.as == reference::form::plain) {
       const std::string& word = name.parts.front();
       if (word == "bytes") return {.type = meaning::kind::bytes};

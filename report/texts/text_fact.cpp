@@ -64,9 +64,9 @@ element_condition::name resolved(const config::expression& typed, const referenc
     throw config::usage_error(config::pointing_at("this is typed as " + found->usage(), typed.text, name.at));
   }
   if (!has_operand) return {.what = found->what};
-  return {
-      .what = found->what,
-      .strings = strings_for(*found, {.whole = typed.text, .at = name.operand_at, .bytes = name.parts.front().size()})};
+  return {.what = found->what,
+          .strings = strings_for(
+              *found, {.whole = typed.text, .at = name.at + name.operand_at, .bytes = name.parts.front().size()})};
 }
 
 element_condition condition_in(const placed_text& typed) {

@@ -6,7 +6,7 @@ import json
 import random
 
 from support import CommandTest, main, run, sampled
-from text_facts_oracle import KINDS, NGRAM_FUNCTIONS, TEXT_NAMES, Facts, decoded, encoded, formula
+from text_facts_oracle import KINDS, NGRAM_FUNCTIONS, TEXT_NAMES, Facts, decoded, formula
 
 FIELD = ("--each", "line", "--jsonl-field", "text")
 RECORDS = ("--each", "record")

@@ -62,7 +62,7 @@ KINDS = {
 
 # In conditions about an element: of a line, a word, ...
 ELEMENT_NAMES = {
-    "bytes": lambda element: len(encoded(element)),
+    "bytes": lambda element: len(element.encode()),
     "characters": len,
     "letters": lambda element: sum(map(str.isalpha, element)),
     "punctuation": lambda element: sum(each in PUNCTUATION for each in element),

@@ -34,8 +34,8 @@ std::string steps_of(const expression& parsed) {
       out << each.constant;
     } else if (each.what == operation::name) {
       const reference& name = parsed.references.at(each.reference);
-      const std::array<std::string_view, 8> forms = {
-          "", "count:", "share:", "match:", "number:", "sum:", "mean:", "quantile:"};
+      const std::array<std::string_view, 9> forms = {
+          "", "count:", "share:", "match:", "number:", "text:", "sum:", "mean:", "quantile:"};
       out << forms.at(static_cast<std::size_t>(name.as)) << name.parts.front();
       if (name.parts.size() == 2) out << '/' << name.parts.back();
     } else {
@@ -163,7 +163,10 @@ TEST_CASE("a number is read by a selector in quotes, in which a backslash before
 }
 
 TEST_CASE("the operand of a sum, mean or quantile is the text up to its parenthesis; the percent is in its name") {
-  CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
+  CHECK(steps_of("line_share(a <= (1 + b)) > 0.5") == "text:a <= (1 + b) 0.5 >");
+  CHECK(steps_of(R"(contains("a)", 'b') && !contains("c"))
+  ") == R"(text : "a)", 'b' 0 > text : "c" 0 > not&&)");
+      CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
   CHECK(steps_of("sum((words) * 2) > mean(bytes) + sum") == "sum:(words) * 2 mean:bytes sum + >");
   CHECK(steps_of("2 * p99.9( bytes - (words + 1) ) < p5(1) || digit > 0") ==
         "2 quantile:bytes - (words + 1) * quantile:1 < digit 0 > ||");
