@@ -292,6 +292,8 @@ std::string name_of(const unit_options& asked) {
       return "input";
     case kind::window:
       return "window";
+    case kind::value:
+      return "value";
   }
   return "";
 }
@@ -310,8 +312,20 @@ report::units::unit_shape shape_of(const unit_options& asked) {
       return {.divides = form::inputs};
     case kind::window:
       return {.divides = form::windows};
+    case kind::value:
+      return {.divides = form::values};
   }
   throw config::option_error("each", "no value of the enumeration");
+}
+
+void check_values(const file_options& options, const formula_context& known) {
+  if (options.counting.units->each != kind::value) return;
+  if (!known.is_fed) {
+    throw config::option_error("each", "values are units of a program that feeds them; give line, record or a size");
+  }
+  if (config::writes_windows(options.counting)) {
+    throw config::option_error("window", "cannot be combined with units that are values; leave one of them out");
+  }
 }
 
 void check_combination(const file_options& options) {
@@ -457,6 +471,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
   check_combination(options);
+  check_values(options, known);
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
@@ -464,7 +479,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   report::gates::line_names names{.matches = {}};
   for (std::size_t i = 0; matches && i < matches->size(); ++i) names.matches.push_back(matches->expressions()[i].name);
   report::units::unit_plan made{.shape = shape_of(asked), .each = name_of(asked), .field = field_of(options.counting)};
-  if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
+  if (made.shape.divides_text() && made.shape.are_delimited()) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;

@@ -95,6 +95,26 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
   return units_;
 }
 
+std::size_t unit_batch::fill(std::span<const pipeline::text_value> values) {
+  const pipeline::adjacent_values found = pipeline::first_adjacent(values, max_units, max_value_bytes);
+  const std::size_t columns = meter_.prepared().columns();
+  text_ = found.text;
+  units_ = found.number;
+  absent_ = 0;
+  std::uint32_t end = 0;
+  for (std::size_t i = 0; i < units_; ++i) {
+    const std::size_t size = pipeline::bytes_of(values[i]).size();
+    gpu::host::count_within_unit(text_.subspan(end, size), false, meter_.prepared(), &rows_[i * columns]);
+    end += static_cast<std::uint32_t>(size);
+    ends_[i] = end;
+    if (!values[i]) ++absent_;
+  }
+  if (absent_ == 0) return units_;
+  is_absent_.assign(units_, false);
+  for (std::size_t i = 0; i < units_; ++i) is_absent_[i] = !values[i];
+  return units_;
+}
+
 std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
   pieces_ = &pieces;
   const std::size_t taken = find_units(from);
@@ -189,7 +209,7 @@ void unit_batch::count(std::size_t unit, gpu::tally& to) const {
 
 void unit_batch::evaluate() {
   meter_.rows_suffice() ? evaluate_rows() : evaluate_one_by_one();
-  if (fields_ && fields_->without_value() > 0) forget_missing_values();
+  if (absent_ > 0 || (fields_ && fields_->without_value() > 0)) forget_missing_values();
 }
 
 void unit_batch::evaluate_rows() {
@@ -253,19 +273,20 @@ void unit_batch::count_malformed() {
   all.feed(text);
   all.end();
   const unit_shape& shape = meter_.plan().shape;
-  const bool none_is_cut = (!shape.bytes && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
+  const bool none_is_cut =
+      (shape.are_delimited() && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
   if (none_is_cut && all.counts().malformed == 0) return;
   for (std::size_t i = 0; i < units_; ++i) malformed_[i] = malformed_in(measured(i));
 }
 
-// A line without a value has none of any formula, also of one without names.
+// A line without a value, and an absent value, has none of any formula, also of one without names.
 void unit_batch::forget_missing_values() {
   for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (!evaluations_[i]) continue;
     const std::span<double> values = std::span(single_values_).subspan(i * max_units, units_);
     if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(units_), values.begin());
     for (std::size_t unit = 0; unit < units_; ++unit) {
-      if (!fields_->has_value(unit)) values[unit] = gates::unknown;
+      if (!has_value(unit)) values[unit] = gates::unknown;
     }
     values_[i] = values;
   }
