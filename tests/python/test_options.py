@@ -68,7 +68,7 @@ class Values(unittest.TestCase):
     def test_an_unknown_option_is_a_type_error_that_names_the_likely_one_or_all(self):
         with self.assertRaisesRegex(TypeError, "unknown option 'bucket'; did you mean 'buckets'"):
             gpuhist.count([], bucket="letters")
-        with self.assertRaisesRegex(TypeError, "unknown option 'q'; known: alert_if, baseline, "):
+        with self.assertRaisesRegex(TypeError, "unknown option 'q'; known: alert_if, allowed_lateness, "):
             gpuhist.Counter(q=1)
         for name in ("skip_damage", "pass_through", "memory-limit"):
             with self.assertRaisesRegex(TypeError, f"unknown option '{name}'"):
