@@ -391,7 +391,7 @@ constexpr std::array rows = {
     option_row{measuring, "--each", "UNIT", value_kind::text, "", text_runs | batch_runs, rare,
                "measure each line, record, 4KiB, input or window",
                "Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with "
-               "--delimiter), a size such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit "
+               "--delimiter), 4KiB (parts of this size), 'input', 'window' (of --window), 'value' (programs). No unit "
                "spans two inputs. --where selects units, --top N:FORMULA lists those with the highest values, "
                "--distribution-of counts units by their values. The totals stay those of all bytes. Lines and records "
                "of several frames of an input are measured at the same time, parts of a size in sequence. Fields and "

@@ -160,8 +160,8 @@ void set_top_units(unit_options& to, const std::string& typed, number_range allo
 
 void set_unit(unit_options& to, const std::string& typed, number_range allowed) {
   using kind = unit_options::kind;
-  constexpr std::array<std::string_view, 4> names = {"line", "record", "input", "window"};
-  constexpr std::array<kind, names.size()> kinds = {kind::line, kind::record, kind::input, kind::window};
+  constexpr std::array<std::string_view, 5> names = {"line", "record", "input", "window", "value"};
+  constexpr std::array<kind, names.size()> kinds = {kind::line, kind::record, kind::input, kind::window, kind::value};
   const auto* const found = std::ranges::find(names, typed);
   to.part_bytes = 0;
   if (found != names.end()) {

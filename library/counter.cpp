@@ -84,6 +84,15 @@ struct [[gnu::visibility("hidden")]] counter::state : std::enable_shared_from_th
 
   [[nodiscard]] std::unique_ptr<library::unit_reports> make_units();
 
+  /// Whether units are values, so that text is fed by feed_values() only.
+  [[nodiscard]] bool takes_values() const { return planned.units && planned.units->shape.are_values(); }
+
+  /// The feed, for text that is not a value.
+  [[nodiscard]] fed_inputs& feed_of_text() const {
+    if (takes_values()) throw error(errc::misuse, "feed: units are values; pass them to feed_values()");
+    return feed();
+  }
+
   const counting_plan planned;
   library::event_publisher events;
   const std::unique_ptr<library::unit_reports> units;  // null: no units are measured
@@ -137,12 +146,12 @@ void counter::state::notify_of_failures(pipeline::run_hooks& hooks) {
 }
 
 fed_inputs::kept_text counter::state::receiver_of(const input_options& options) {
-  const bool filters = planned.units && planned.units->filter;
+  const bool filters = planned.units && planned.units->filter && !takes_values();
   if (filters && !options.on_kept) {
     throw error(errc::invalid_argument, "input_options::on_kept: unit_options::filter requires it");
   }
   if (!filters && options.on_kept) {
-    throw error(errc::invalid_argument, "input_options::on_kept: requires unit_options::filter");
+    throw error(errc::invalid_argument, "input_options::on_kept: requires unit_options::filter, and no values");
   }
   if (!filters) return {};
   return [this, kept = options.on_kept](std::span<const std::byte> text) { events.call(kept, text); };
@@ -271,6 +280,10 @@ input counter::open_input(std::string name, const input_options& options) {
   return translated([&] {
     state& run = given(state_);
     const std::optional<pipeline::fed_decoding> decoding = decoding_of(options);
+    if (decoding && run.takes_values()) {
+      throw error(errc::invalid_argument,
+                  "input_options::format: units are values, which are not compressed; give raw");
+    }
     const input_id number = run.feed().open(std::move(name), decoding, run.receiver_of(options));
     try {
       return input(std::make_unique<input::state>(state_, number));
@@ -304,11 +317,26 @@ input& input::operator=(input&&) noexcept = default;
 input::~input() = default;
 
 void input::feed(std::span<const std::byte> bytes) {
-  translated([&] { given(state_).run->feed().feed(state_->number, bytes); });
+  translated([&] { given(state_).run->feed_of_text().feed(state_->number, bytes); });
 }
 
 void input::feed_borrowed(std::span<const std::byte> bytes, std::function<void()> release) {
-  translated([&] { given(state_).run->feed().feed_borrowed(state_->number, bytes, std::move(release)); });
+  translated([&] {
+    const counter::state& run = *given(state_).run;
+    if (run.takes_values()) bytes = {};  // they are released, and not read
+    run.feed().feed_borrowed(state_->number, bytes, std::move(release));
+    static_cast<void>(run.feed_of_text());
+  });
+}
+
+std::vector<bool> input::feed_values(std::span<const std::optional<std::string_view>> values) {
+  return translated([&] {
+    const counter::state& run = *given(state_).run;
+    if (run.units && !run.takes_values()) {
+      throw error(errc::misuse, "feed_values: units are not values: unit_options::kind::value");
+    }
+    return run.feed().feed_values(state_->number, values);
+  });
 }
 
 lent_buffer input::lend(std::size_t wanted) {
@@ -317,7 +345,7 @@ lent_buffer input::lend(std::size_t wanted) {
     const state& mine = given(state_);
     auto made =
         std::make_unique<lent_buffer::state>(lent_buffer::state{.run = mine.run, .number = mine.number, .room = {}});
-    made->room = mine.run->feed().lend(mine.number, wanted);
+    made->room = mine.run->feed_of_text().lend(mine.number, wanted);
     return lent_buffer(std::move(made));
   });
 }

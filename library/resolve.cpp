@@ -298,6 +298,8 @@ std::string name_of(const unit_options& asked) {
       return "input";
     case kind::window:
       return "window";
+    case kind::value:
+      return "value";
   }
   return "";
 }
@@ -316,8 +318,20 @@ report::units::unit_shape shape_of(const unit_options& asked) {
       return {.divides = form::inputs};
     case kind::window:
       return {.divides = form::windows};
+    case kind::value:
+      return {.divides = form::values};
   }
   throw config::option_error("each", "no value of the enumeration");
+}
+
+void check_values(const file_options& options, const formula_context& known) {
+  if (options.counting.units->each != kind::value) return;
+  if (!known.is_fed) {
+    throw config::option_error("each", "values are units of a program that feeds them; give line, record or a size");
+  }
+  if (config::writes_windows(options.counting)) {
+    throw config::option_error("window", "cannot be combined with units that are values; leave one of them out");
+  }
 }
 
 void check_combination(const file_options& options) {
@@ -511,6 +525,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (!options.counting.units) return nullptr;
   const unit_options& asked = *options.counting.units;
   check_combination(options);
+  check_values(options, known);
   formula_context of_units = known;
   of_units.has_words = true;
   of_units.has_pairs = true;  // refused below, with another remedy
@@ -521,6 +536,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (known.is_fed && made.field && made.field->must_exist) {
     throw config::option_error("without-field", "fail is for files; compare unit_summary::without_field with 0");
   }
+  names.has_numbers = !made.shape.are_values();
   if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy

@@ -23,6 +23,7 @@ void unit_reports::connect(pipeline::run_hooks& to) {
   using form = report::units::unit_shape::form;
   switch (meter_.plan().shape.divides) {
     case form::text:
+    case form::values:
       to.observer = &run_;
       return;
     case form::inputs:

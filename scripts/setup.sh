@@ -16,7 +16,7 @@ build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-d
 # Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel, strace and xxhsum;
 # tests of formats use the files of other tools.
 check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace xxhash zip libarchive-tools pixz brotli lrzip ripgrep)
-long_packages=(slurm-wlm munge python3-dev python3-venv)
+long_packages=(slurm-wlm munge python3-dev python3-venv default-jre-headless)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 

@@ -4,7 +4,7 @@
 #   scripts/test.sh --all              the steps of CI: these tests, formatting, installation, clang-tidy of changed
 #                                      files, the quick part of each sanitizer; of large tests a sample
 #   scripts/test.sh --long [STEP...]   all tests as a whole: before an issue is closed. They take hours; the steps can run
-#                                      one by one: tests, host-only, oldest-gpu, python, tidy, address, thread
+#                                      one by one: tests, host-only, oldest-gpu, python, adapters, tidy, address, thread
 # docs/testing.md lists the checks of each step. A failed step does not stop the others. The exit status is 0 only if
 # all steps passed.
 set -euo pipefail
@@ -110,15 +110,32 @@ oldest_gpu() {
 without_cuda() { build host-only gpuhist && installed_program host-only; }
 
 # The Python package without CUDA, and its tests, with packages from PyPI: nanobind is no package of Debian 12.
-python_package() {
+python_build() {
   local environment=build/python-environment
   python3 -m venv "$environment" && "$environment/bin/pip" install --quiet 'nanobind>=2.4' numpy pyarrow &&
     configure python-package --preset ci -DGPUHIST_CUDA=OFF -DGPUHIST_PYTHON=ON \
       -DPython_EXECUTABLE="$PWD/$environment/bin/python" &&
-    compile python-package gpuhist gpuhist_python_stub && tests python-package -L python && scripts/tidy.sh python
+    compile python-package gpuhist gpuhist_python_stub
 }
 
-long_steps=(tests host-only oldest-gpu python tidy address thread)
+python_package() { python_build && tests python-package -L python && scripts/tidy.sh python; }
+
+# Engines and libraries of tables from PyPI. NeMo Curator without its models: what its stages and its executor import.
+adapter_packages=(numpy==2.4.6 pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.1 pylance==14.0.2 'ray[data]==2.60.0'
+  'dask[dataframe,distributed]==2026.8.0' pyspark==4.3.0 datasets==5.2.0 datatrove==0.10.1 regex==2026.11.19
+  cosmos-xenna==0.2.0)
+engines() {
+  local environment=build/adapters-environment
+  python_build && python3 -m venv "$environment" && "$environment/bin/pip" install --quiet "${adapter_packages[@]}" &&
+    "$environment/bin/pip" install --quiet --no-deps nemo-curator==1.4.0 || return
+  local suite
+  for suite in tables adapters; do
+    PYTHON_PACKAGE=build/python-package/python PYTHONDONTWRITEBYTECODE=1 \
+      "$environment/bin/python" "tests/python/test_$suite.py" --verbose || return
+  done
+}
+
+long_steps=(tests host-only oldest-gpu python adapters tidy address thread)
 
 long_step() {
   case $1 in
@@ -126,6 +143,7 @@ long_step() {
     host-only) step 'the build without CUDA, installed' without_cuda ;;
     oldest-gpu) step 'the build for the oldest GPU architecture' oldest_gpu ;;
     python) step 'the Python package' python_package ;;
+    adapters) step 'the Python package in other engines' engines ;;
     tidy) step 'clang-tidy, all files' scripts/tidy.sh --all ;;
     address) step 'tests (address and undefined behaviour sanitizers)' build_and_test asan -LE long ;;
     thread) step 'tests (thread sanitizer)' build_and_test tsan -LE long ;;

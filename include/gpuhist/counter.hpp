@@ -18,10 +18,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace gpuhist {
 
@@ -46,11 +48,12 @@ struct input_options {
   /// opened: the bytes of a tar archive are its text.
   std::string format{"raw"};
   std::uint64_t max_output = 0;  ///< most bytes of text of a compressed input, else it fails; 0: unlimited
-  /// With unit_options::filter, and only then: receives the text of the units that are kept, in order, within the calls
-  /// that feed this input, and within finish() and fail() of the input or counter::finish(); not if the input is
-  /// destroyed before, and not after the end of the counting. The span is valid during the call. Callbacks of inputs
-  /// that different threads feed are called at once. Calls of the counter and its inputs within it throw errc::misuse,
-  /// except counter::cancel(). An exception ends the counting, and is thrown by counter::finish().
+  /// With unit_options::filter, and only then, and not if units are values: receives the text of the units that are
+  /// kept, in order, within the calls that feed this input, and within finish() and fail() of the input or
+  /// counter::finish(); not if the input is destroyed before, and not after the end of the counting. The span is valid
+  /// during the call. Callbacks of inputs that different threads feed are called at once. Calls of the counter and its
+  /// inputs within it throw errc::misuse, except counter::cancel(). An exception ends the counting, and is thrown by
+  /// counter::finish().
   std::function<void(std::span<const std::byte>)> on_kept{};
 };
 
@@ -117,6 +120,13 @@ class GPUHIST_API input {
   /// engine. Does not wait. Other bytes of this input must not be fed before it is committed.
   [[nodiscard]] lent_buffer lend(std::size_t wanted = std::numeric_limits<std::size_t>::max());
 
+  /// The next values. With unit_options::kind::value each is a unit; without units they are only counted. An absent
+  /// value is a unit of no bytes without values of formulas (unit_summary::without_field). Values that are adjacent in
+  /// memory are counted as by feed(), where they lie if they are large together. Returns, by value, whether
+  /// unit_options::where holds for it, or, with unit_options::filter, whether it is kept; without a condition true.
+  /// Throws as feed(); errc::misuse if units are others.
+  std::vector<bool> feed_values(std::span<const std::optional<std::string_view>> values);
+
   /// All bytes were fed. Further calls throw errc::misuse.
   void finish();
 
@@ -152,8 +162,9 @@ class GPUHIST_API counter {
   ~counter();
 
   /// Inputs appear in the result in the order in which they were opened. A name is any bytes, and need not be unique.
-  /// Throws errc::invalid_argument for an unknown format, and if on_kept and unit_options::filter are not given
-  /// together; errc::misuse if windows span inputs and another input has not ended; and as the members of input.
+  /// Throws errc::invalid_argument for an unknown format, or one that is not raw if units are values, and if on_kept
+  /// and unit_options::filter are not given together; errc::misuse if windows span inputs and another input has not
+  /// ended; and as the members of input.
   [[nodiscard]] input open_input(std::string name, const input_options& options = {});
 
   /// The counts of all text that was fed before the call. Waits until it is counted. Text of a compressed frame that

@@ -38,6 +38,7 @@ struct unit_options {
     part,    ///< of a fixed size, except the last one of an input
     input,   ///< the verified text of an input
     window,  ///< of counting_options::windows
+    value,   ///< what input::feed_values() passes: any bytes, also none; only of a counter, without windows
   };
 
   kind each = kind::line;
@@ -50,9 +51,10 @@ struct unit_options {
   unsigned top = 0;      ///< keep so many units with the highest values of `top_by`, at most 1000000
   std::string top_by{};  ///< a formula; empty with top = 0
   /// `keep` and `drop` require `where` or `rules`, and a receiver of the text: pass_through_options::content::text of
-  /// count_files(), input_options::on_kept of every input of a counter. Units that are not kept are then reported,
-  /// instead of those that are selected. With file_options::skip_damage, units with damaged text are not kept, whatever
-  /// the condition, nor is the unit that a gap cuts; text is held until its frame is verified.
+  /// count_files(), input_options::on_kept of every input of a counter (of values: the result of input::feed_values()).
+  /// Units that are not kept are then reported, instead of those that are selected. With file_options::skip_damage,
+  /// units with damaged text are not kept, whatever the condition, nor is the unit that a gap cuts; text is held until
+  /// its frame is verified.
   unit_filter filter = unit_filter::none;
   bool show_text = false;         ///< reported lines, records and parts, and lines of alerts, have their beginning
   std::string distribution_of{};  ///< a formula; empty: no distribution
@@ -109,8 +111,8 @@ struct unit {
   bool verified = false;
   std::vector<alert::named_value> values{};
   std::optional<std::uint64_t> field_bytes{};  ///< with unit_options::jsonl_field: of the decoded value
-  std::string without_field{};                 ///< why the line is without field; empty: it has a value, or is blank
-  std::vector<std::string> rules{};            ///< names of those that hold: with a filter, or several rules
+  std::string without_field{};  ///< why the line is without field, or the value absent; empty: it has one, or is blank
+  std::vector<std::string> rules{};       ///< names of those that hold: with a filter, or several rules
   std::string text{};                     ///< with unit_options::show_text: its first 400 bytes, raw, without its end
   std::shared_ptr<const state> shared{};  ///< of the implementation
 
@@ -229,8 +231,8 @@ struct unit_summary {
   std::uint64_t without_value = 0;          ///< units for which the formula of the distribution has no value
   std::optional<double> sum{};              ///< of the values, as that of value_summary
   std::optional<double> mean{};             ///< of the values; absent if the sum is
-  std::uint64_t without_field = 0;          ///< lines without unit_options::jsonl_field, except blank ones
-  std::uint64_t unverified = 0;             ///< with a filter and file_options::skip_damage: dropped because of damage
+  std::uint64_t without_field = 0;  ///< lines without unit_options::jsonl_field, except blank ones; absent values
+  std::uint64_t unverified = 0;     ///< with a filter and file_options::skip_damage: dropped because of damage
   std::uint64_t unverified_bytes = 0;
   std::optional<line_summary> lines{};  ///< nothing: nothing was read of lines
   std::vector<log_change> changes{};    ///< unit_options::changes: the strongest evidence first

@@ -3,6 +3,7 @@
 
 #include "gpu/cuda/units/piece_classes.hpp"
 #include "pipeline/counts/input_report.hpp"
+#include "pipeline/counts/text_values.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -42,6 +44,10 @@ class input_observer {
   /// As take_some(), for text that a device has measured: takes pieces from `from` on, and may take a part of them.
   /// Returns the number of pieces that it took. Only if text_observer::piece_classes().
   virtual std::size_t take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified);
+
+  /// As take_some(), for values that are units. Appends to `kept` whether each that it took is kept. Returns the number
+  /// of values that it took, at least one. Only of text that a program feeds.
+  virtual std::size_t take_values(std::span<const text_value> values, std::vector<bool>& kept);
 
   /// Text is missing before the next text.
   virtual void note_gap() = 0;
@@ -119,6 +125,10 @@ class text_observer {
 
 inline std::size_t input_observer::take_pieces(const gpu::cuda::units::piece_rows&, std::size_t, bool) {
   throw std::logic_error("an observer that needs the text");
+}
+
+inline std::size_t input_observer::take_values(std::span<const text_value>, std::vector<bool>&) {
+  throw std::logic_error("an observer of text that it divides");
 }
 
 inline void input_observer::follow(std::unique_ptr<input_observer>) {

@@ -296,6 +296,18 @@ void fed_inputs::feed(input_id input, std::span<const std::byte> bytes) {
   });
 }
 
+std::vector<bool> fed_inputs::feed_values(input_id input, std::span<const text_value> values) {
+  std::vector<bool> kept;
+  kept.reserve(values.size());
+  with_input(input, false, [&](input_use& use) {
+    const std::uint64_t before = use.state().text.bytes();
+    text_.put_values(use.state().text, values, kept);
+    run_.notes.read.bytes += use.state().text.bytes() - before;
+  });
+  kept.resize(values.size());
+  return kept;
+}
+
 void fed_inputs::feed_borrowed(input_id input, std::span<const std::byte> bytes, std::function<void()> release) {
   std::shared_ptr<loan> owner;
   try {

@@ -72,6 +72,9 @@ class fed_inputs final : public text_feed {
   /// memory is short; the input has then failed. Damage of a compressed input does not throw.
   void feed(input_id input, std::span<const std::byte> bytes);
 
+  /// Feeds the next values of an input that is not compressed. Returns whether each is kept.
+  std::vector<bool> feed_values(input_id input, std::span<const text_value> values);
+
   /// As feed(), but the bytes may be read after this call. `release` is called once, on any thread, when they are no
   /// longer read, also if this throws.
   void feed_borrowed(input_id input, std::span<const std::byte> bytes, std::function<void()> release);

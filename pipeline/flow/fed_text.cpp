@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -69,9 +70,13 @@ bool fed_text::is_counted_in_place(std::size_t size) const {
 
 void fed_text::observe(const text_track& of, std::span<const std::byte> text) {
   if (!of.is_observed() || text.empty()) return;
+  observe_by([&] { return of.observe(text); });
+}
+
+void fed_text::observe_by(const std::function<async::task<>()>& observing) {
   if (stop_.stop_requested()) throw_closed();
   try {
-    async::run_here(of.observe(text));
+    async::run_here(observing());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {
@@ -87,6 +92,27 @@ void fed_text::put(text_track& to, std::span<const std::byte> text) {
     observe(to, piece);
     put_piece(to, piece);
     text = text.subspan(piece.size());
+  }
+}
+
+void fed_text::put_values(text_track& to, std::span<const text_value> values, std::vector<bool>& kept) {
+  while (!values.empty()) {
+    std::size_t number = 0;
+    for (std::size_t bytes = 0; number < values.size() && bytes < observed_bytes; ++number) {
+      bytes += bytes_of(values[number]).size();
+    }
+    std::span<const text_value> some = values.first(number);
+    values = values.subspan(number);
+    if (to.is_observed()) {
+      observe_by([&] { return to.observe(some, kept); });
+    } else {
+      kept.insert(kept.end(), number, true);
+    }
+    while (!some.empty()) {
+      const adjacent_values next = first_adjacent(some, some.size(), std::numeric_limits<std::size_t>::max());
+      put_piece(to, next.text);
+      some = some.subspan(next.number);
+    }
   }
 }
 

@@ -16,11 +16,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -44,6 +46,10 @@ class fed_text final : private text_lender {
 
   /// As put(), but the text may be read after the call, as long as a copy of `loan` exists.
   void put_borrowed(text_track& to, std::span<const std::byte> text, const std::shared_ptr<const void>& loan);
+
+  /// Puts values, each of which is a unit. Values that are adjacent in memory are one text. Appends to `kept` whether
+  /// each is kept; if the text is not observed, true.
+  void put_values(text_track& to, std::span<const text_value> values, std::vector<bool>& kept);
 
   /// A slot for text of this input that the caller writes, if possible one that it had before; less than half of all
   /// slots at a time. Does not wait: null if there is none, or if text must be divided in the order in which it is put
@@ -78,6 +84,7 @@ class fed_text final : private text_lender {
   };
 
   void release(std::span<const std::byte> /*text*/) noexcept override {}  // put() returns after it
+  void observe_by(const std::function<async::task<>()>& observing);
   [[nodiscard]] bool is_counted_in_place(std::size_t size) const;
   [[noreturn]] void throw_closed() const;
   void put_piece(text_track& to, std::span<const std::byte> text);

@@ -275,6 +275,14 @@ async::task<std::size_t> text_taps::observe(const text_owner& owner, const gpu::
   co_return rest;
 }
 
+async::task<> text_taps::observe(const text_owner& owner, std::span<const text_value> values, std::vector<bool>& kept) {
+  const tap_pointer to = open(owner);
+  while (to && to->observer && !values.empty() && !has_failed_) {
+    values = values.subspan(to->observer->take_values(values, kept));
+    co_await flush(owner.input, *to);
+  }
+}
+
 async::task<> text_taps::release_held(input_id input, tap& from, bool verified) {
   co_await join(input, from);
   const emptied_at_end emptied{*from.held};

@@ -32,6 +32,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -114,6 +115,10 @@ class text_taps {
   /// were taken. If these are fewer, wait_for_turn() must be awaited before the next call.
   async::task<std::size_t> observe(const text_owner& owner, const gpu::cuda::units::piece_rows& pieces,
                                    std::size_t from);
+
+  /// As observe(), for values of an input that a program feeds. Appends to `kept` whether each is kept; if the run
+  /// fails, not all of them are.
+  async::task<> observe(const text_owner& owner, std::span<const text_value> values, std::vector<bool>& kept);
 
   /// Null: devices cannot measure text, because it is needed on the host.
   [[nodiscard]] const gpu::cuda::units::piece_classes* piece_classes() const {

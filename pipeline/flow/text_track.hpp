@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -59,6 +60,9 @@ class text_track {
   /// The steps of take(), for callers that wait for slots or for the taps in another way. Precondition of observe():
   /// is_observed().
   [[nodiscard]] async::task<> observe(std::span<const std::byte> text) const;
+  [[nodiscard]] async::task<> observe(std::span<const text_value> values, std::vector<bool>& kept) const {
+    return to_.taps->observe(owner_, values, kept);
+  }
   void commit(held_reservation& room, std::size_t filled) {
     room.commit(filled, owner_);
     add(filled);

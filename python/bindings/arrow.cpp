@@ -1,5 +1,5 @@
-// Exports a table by the Arrow C stream interface. Every exported structure owns a share of the table, so a consumer
-// may keep any column after the results have ended.
+// Exports a table by the Arrow C stream interface, and which rows of a table are kept. Every exported structure owns a
+// share of the table, so a consumer may keep any column after the results have ended.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -116,9 +116,15 @@ void release_stream(arrow_stream* stream) noexcept {
   stream->release = nullptr;
 }
 
+template <class Exported>
 void destroy_capsule(void* pointer) noexcept {
-  const std::unique_ptr<arrow_stream> stream(static_cast<arrow_stream*>(pointer));
-  if (stream->release != nullptr) stream->release(stream.get());  // else a consumer has taken it
+  const std::unique_ptr<Exported> exported(static_cast<Exported*>(pointer));
+  if (exported->release != nullptr) exported->release(exported.get());  // else a consumer has taken it
+}
+
+template <class Exported>
+nb::capsule capsule_of(const Exported& exported, const char* name) {
+  return {std::make_unique<Exported>(exported).release(), name, destroy_capsule<Exported>};
 }
 
 nb::capsule export_stream(const results& counted, const std::vector<std::string>& measures) {
@@ -127,13 +133,44 @@ nb::capsule export_stream(const results& counted, const std::vector<std::string>
     const nb::gil_scoped_release released;
     state->table = std::make_shared<const arrow_table>(table_of(counted, measures));
   }
-  auto stream = std::make_unique<arrow_stream>(
-      arrow_stream{get_schema, get_next, get_last_error, release_stream, state.release()});
-  return nb::capsule(stream.release(), "arrow_array_stream", destroy_capsule);
+  return capsule_of(arrow_stream{get_schema, get_next, get_last_error, release_stream, state.release()},
+                    "arrow_array_stream");
+}
+
+nb::typed<nb::tuple, nb::object, nb::object> export_mask(const row_mask& mask, const nb::object& /*requested_schema*/) {
+  const auto table = std::make_shared<const arrow_table>(arrow_table{.rows = mask.kept.rows, .columns = {mask.kept}});
+  const arrow_column& column = table->columns.front();
+  return nb::make_tuple(capsule_of(schema_of(table, column), "arrow_schema"),
+                        capsule_of(array_of(table, column), "arrow_array"));
+}
+
+nb::typed<nb::iterator, bool> flags_of(const row_mask& mask) {
+  nb::list flags;
+  for (std::int64_t row = 0; row < mask.kept.rows; ++row) flags.append(mask.kept.flag(row));
+  return nb::iter(flags);
+}
+
+bool flag_at(const row_mask& mask, std::int64_t row) {
+  if (row < 0) row += mask.kept.rows;
+  if (row < 0 || row >= mask.kept.rows) throw nb::index_error("no such row");
+  return mask.kept.flag(row);
 }
 
 }  // namespace
 
-void bind_arrow(nb::module_& core) { core.def("arrow_stream", export_stream, "results"_a, "measures"_a); }
+void bind_arrow(nb::module_& core) {
+  core.def("arrow_stream", export_stream, "results"_a, "measures"_a);
+  nb::class_<row_mask>(core, "RowMask",
+                       "Which rows are kept, in order: a boolean array of the Arrow C data interface, and a sequence. "
+                       "`kept`, `nulls`: numbers of rows; `bytes`, `kept_bytes`: of their texts.")
+      .def("__len__", [](const row_mask& mask) { return mask.kept.rows; })
+      .def("__getitem__", flag_at)
+      .def("__iter__", flags_of)
+      .def("__arrow_c_array__", export_mask, "requested_schema"_a.none() = nb::none())
+      .def_ro("kept", &row_mask::kept_rows)
+      .def_ro("nulls", &row_mask::nulls)
+      .def_ro("bytes", &row_mask::bytes)
+      .def_ro("kept_bytes", &row_mask::kept_bytes);
+}
 
 }  // namespace gpuhist::python

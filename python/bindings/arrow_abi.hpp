@@ -8,7 +8,10 @@ namespace gpuhist::python {
 
 /// The type of a column. A released structure has a null `release`.
 struct arrow_schema {
-  const char* format{};  ///< "L": uint64, "g": float64, "b": boolean, "U": text with 64-bit offsets, "+s": structure
+  /// "L": uint64, "g": float64, "b": boolean, "+s": structure; "u", "U": text with offsets of 32 or 64 bits, "vu":
+  /// views of text; "z", "Z", "vz": the same of bytes that are not UTF-8; "w:N": N bytes. With a dictionary that of the
+  /// indices.
+  const char* format{};
   const char* name{};
   const char* metadata{};
   std::int64_t flags{};
@@ -28,7 +31,7 @@ struct arrow_array {
   std::int64_t offset{};
   std::int64_t n_buffers{};
   std::int64_t n_children{};
-  const void** buffers{};  ///< of a column: validity bits or null, then offsets (text), then values
+  const void** buffers{};  ///< of a column: validity bits or null, then offsets or views (text), then values
   arrow_array** children{};
   arrow_array* dictionary{};
   void (*release)(arrow_array*){};

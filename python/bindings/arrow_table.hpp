@@ -33,6 +33,9 @@ struct arrow_column {
   void append(std::optional<std::uint64_t> count);
   void append(std::optional<double> number);
   void append_flag(bool flag);
+  [[nodiscard]] bool flag(std::int64_t row) const {
+    return (bits[static_cast<std::size_t>(row / 8)] >> static_cast<unsigned>(row % 8) & 1U) != 0;
+  }
   /// Bytes that are not UTF-8 become U+FFFD, because Arrow texts are UTF-8.
   void append_text(std::string_view bytes);
 
@@ -46,6 +49,15 @@ struct arrow_column {
 struct arrow_table {
   std::int64_t rows = 0;
   std::vector<arrow_column> columns;
+};
+
+/// Which rows of a table are kept.
+struct row_mask {
+  arrow_column kept = arrow_column::of_flags("kept");
+  std::uint64_t kept_rows = 0;
+  std::uint64_t nulls = 0;  ///< rows without text
+  std::uint64_t bytes = 0;  ///< of all texts
+  std::uint64_t kept_bytes = 0;
 };
 
 /// input, format, bytes, lines, compressed_bytes, unverified_bytes, complete, error; SCHEME.BUCKET for each bucket;

@@ -1,20 +1,42 @@
 // A counter and its inputs. Every call that may wait for another thread releases the GIL, because callbacks need it.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <gpuhist/counter.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "arrow_table.hpp"
+#include "arrow_text.hpp"
 #include "bind.hpp"
 #include "buffer.hpp"
 #include "callbacks.hpp"
 #include "text.hpp"
+#include "values.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
 namespace gpuhist::python {
 namespace {
+
+/// What becomes of rows without text.
+enum class null_rows : std::uint8_t { keep, drop, fail };
+constexpr std::array null_row_names{"keep", "drop", "fail"};
+
+/// `first`: the number of the first row.
+void refuse_nulls(std::span<const arrow_texts::value> values, std::int64_t first) {
+  const auto found = std::ranges::find_if(values, [](const arrow_texts::value& each) { return !each; });
+  if (found == values.end()) return;
+  throw error(errc::invalid_argument, "row " + std::to_string(first + (found - values.begin())) +
+                                          R"( (from 0) is null; give nulls="drop" or nulls="keep")");
+}
 
 /// An input of a counter. The text of large buffers is counted where it lies.
 class fed_input {
@@ -32,6 +54,17 @@ class fed_input {
     const exported_buffer buffer(object);
     const nb::gil_scoped_release released;
     input_->feed(buffer.bytes());
+  }
+
+  /// `exported`, `column`: as those of arrow_texts. `nulls`: "keep", "drop" or "fail".
+  [[nodiscard]] row_mask feed_values(nb::handle exported, const std::optional<std::string>& column,
+                                     const std::string& nulls) {
+    arrow_texts texts(exported, column);
+    const auto how = value_of<null_rows>(null_row_names, nulls, "treatment of nulls");
+    row_mask mask;
+    const nb::gil_scoped_release released;
+    texts.read([&](std::span<const arrow_texts::value> values) { feed_rows(values, how, mask); });
+    return mask;
   }
 
   void finish() {
@@ -62,6 +95,21 @@ class fed_input {
   }
 
  private:
+  void feed_rows(std::span<const arrow_texts::value> values, null_rows how, row_mask& mask) {
+    if (how == null_rows::fail) refuse_nulls(values, mask.kept.rows);
+    const std::vector<bool> kept = input_->feed_values(values);
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      const bool is_kept = values[row] ? kept[row] : how == null_rows::keep;
+      const std::size_t size = values[row] ? values[row]->size() : 0;
+      mask.kept.append_flag(is_kept);
+      mask.bytes += size;
+      if (!values[row]) ++mask.nulls;
+      if (!is_kept) continue;
+      ++mask.kept_rows;
+      mask.kept_bytes += size;
+    }
+  }
+
   std::shared_ptr<nb::object> on_kept_;
   std::optional<input> input_;
 };
@@ -135,6 +183,7 @@ PyType_Slot collected_slots[] = {  // NOLINT(*-avoid-c-arrays, *-avoid-non-const
 void bind_counter(nb::module_& core) {
   nb::class_<fed_input>(core, "Input", nb::type_slots(collected_slots<fed_input>))
       .def("feed", &fed_input::feed)
+      .def("feed_values", &fed_input::feed_values, "exported"_a, "column"_a.none(), "nulls"_a)
       .def("finish", &fed_input::finish)
       .def("fail", &fed_input::fail)
       .def_prop_ro("failed", &fed_input::failed);

@@ -46,6 +46,11 @@ counting_options make_counting_options(const settings& given, std::optional<resu
   return made;
 }
 
+/// Of a filter: without a condition of its own, presets select what is dropped.
+void drop_selected(counting_options& options) {
+  if (options.units && options.units->filter == unit_filter::none) options.units->filter = unit_filter::drop;
+}
+
 /// Those that Python accepts: text is passed through by the function filter().
 std::vector<std::string> accepted_names() {
   std::vector<std::string> names = option_names();
@@ -63,9 +68,17 @@ void bind_options(nb::module_& core) {
       .def_rw("pairs", &read_options::pairs);
   nb::class_<counting_options>(core, "CountingOptions")
       .def_ro("measures", &counting_options::measures)
+      .def_ro("schemes", &counting_options::schemes)
+      .def_ro("ignore_case", &counting_options::ignore_case)
+      .def_ro("pairs", &counting_options::pairs)
+      .def("drop_selected", drop_selected)
       .def("without_buckets", [](counting_options& options) { options.schemes.clear(); });
   nb::class_<file_options>(core, "FileOptions")
       .def_prop_ro("measures", [](const file_options& options) { return options.counting.measures; })
+      .def_prop_ro("schemes", [](const file_options& options) { return options.counting.schemes; })
+      .def_prop_ro("ignore_case", [](const file_options& options) { return options.counting.ignore_case; })
+      .def_prop_ro("pairs", [](const file_options& options) { return options.counting.pairs; })
+      .def("drop_selected", [](file_options& options) { drop_selected(options.counting); })
       .def("without_buckets", [](file_options& options) { options.counting.schemes.clear(); });
   core.def("file_options", make_file_options, "inputs"_a, "settings"_a, "baseline"_a.none());
   core.def("counting_options", make_counting_options, "settings"_a, "baseline"_a.none());

@@ -10,7 +10,18 @@
 docs/python.md describes the package.
 """
 
-from gpuhist._core import Alert, Measurement, Notice, RankedUnit, SkippedInputs, Unit, UnitSummary, ValueRange, Window
+from gpuhist._core import (
+    Alert,
+    Measurement,
+    Notice,
+    RankedUnit,
+    RowMask,
+    SkippedInputs,
+    Unit,
+    UnitSummary,
+    ValueRange,
+    Window,
+)
 from gpuhist._counter import Counter, FedInput
 from gpuhist._errors import (
     CallbackError,
@@ -29,6 +40,7 @@ from gpuhist._option_types import CountingOptions, FileOptions
 from gpuhist._progress import Progress
 from gpuhist._results import Input, Inputs, Results, merge, read
 from gpuhist._samples import bincount, histogram, histogram2d
+from gpuhist._tables import FilteredTable, RowCounts, TableCounts, count_table, filter_table
 
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuhist import _core
+from gpuhist._arrow import arrow_export
 from gpuhist._exit import close_at_exit
 from gpuhist._option_types import CountingOptions
 from gpuhist._options import counting_options
@@ -40,6 +41,23 @@ class FedInput:
         compressed input raises nothing: see `failed`.
         """
         self._opened.feed(data)
+
+    def feed_values(self, data: Any, column: str | None = None, *, nulls: str = "drop") -> _core.RowMask:
+        """The next values: the texts of an Arrow column, read where they lie. Returns which rows are kept.
+
+            with gpuhist.Counter(each="value", drop_if="words < 3") as counter, counter.open_input("text") as rows:
+                mask = rows.feed_values(table, "text")
+            table.filter(pyarrow.array(mask))
+
+        `data` has `__arrow_c_stream__` or `__arrow_c_array__`: a table or an array of PyArrow, Polars, pandas or DuckDB,
+        a stream of batches. Types: string, large_string, string_view, the same of binary, fixed_size_binary, and
+        dictionaries of them. `column` is needed if a table has several. The counter has `each="value"`, so that each
+        row is a unit, or no units. Kept are rows for which `where` or `keep_if` holds, or `drop_if` and `preset` do not;
+        without a condition all. A null has no value; `nulls` says what becomes of it: "drop", "keep", or "fail"
+        (InvalidArgumentError). The GIL is released. Raises TypeError for other data, KeyError for an unknown column, and
+        as `feed`.
+        """
+        return self._opened.feed_values(arrow_export(data), column, nulls)
 
     def finish(self) -> None:
         """All bytes were fed."""
@@ -93,17 +111,24 @@ class Counter:
     ) -> None:
         chosen = counting_options(options)
         self._counter = _core.Counter(chosen, on_window, on_alert, on_unit, on_notice)
-        self._name, self._measures = name, chosen.measures
+        self._name, self._chosen = name, chosen
         self._fed: FedInput | None = None
         self._results: Results | None = None
         close_at_exit(self)
 
     def feed(self, data: Buffer) -> None:
         """The next bytes of the input `name`. As `FedInput.feed`."""
+        self._own_input().feed(data)
+
+    def feed_values(self, data: Any, column: str | None = None, *, nulls: str = "drop") -> _core.RowMask:
+        """The next values of the input `name`. As `FedInput.feed_values`."""
+        return self._own_input().feed_values(data, column, nulls=nulls)
+
+    def _own_input(self) -> FedInput:
         if self._fed is None:
             # without a reference to this counter: the end of a counter does not wait for the collector of cycles
             self._fed = FedInput(self._open(self._name), None)
-        self._fed.feed(data)
+        return self._fed
 
     def open_input(
         self,
@@ -124,11 +149,11 @@ class Counter:
 
     def snapshot(self) -> Results:
         """The counts of everything that was fed before the call."""
-        return Results(self._counter.snapshot(), measures=self._measures)
+        return Results(self._counter.snapshot(), options=self._chosen)
 
     def finish(self) -> Results:
         """Ends the inputs and the counter, and returns the counts of everything that was fed. Once, else ClosedError."""
-        self._results = Results(self._counter.finish(), measures=self._measures)
+        self._results = Results(self._counter.finish(), options=self._chosen)
         return self._results
 
     def cancel(self) -> None:

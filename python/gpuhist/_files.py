@@ -12,7 +12,7 @@ from gpuhist import _core
 from gpuhist._errors import SystemFailure
 from gpuhist._exit import close_at_exit
 from gpuhist._option_types import FileOptions
-from gpuhist._options import file_options
+from gpuhist._options import check_filter, file_options
 from gpuhist._progress import Progress, reporter
 from gpuhist._results import Path, Results
 
@@ -26,7 +26,7 @@ def _results(outcome: Any, options: _core.FileOptions) -> Results:
     counts, status, warning, write_error = outcome
     if write_error:
         raise SystemFailure(write_error, f"the text could not be written: {os.strerror(write_error)}")
-    return Results(counts, status, warning, options.measures)
+    return Results(counts, status, warning, options)
 
 
 def count(
@@ -59,7 +59,7 @@ def filter(
     progress: bool | Callable[[Progress], object] = False,
     **options: Unpack[FileOptions],
 ) -> Results:
-    """Writes the units for which a condition holds (`keep_if`) or does not (`drop_if`): lines, unless `each` is given.
+    """Writes the units for which a condition holds (`keep_if`) or does not (`drop_if`, `preset`): lines, or `each`.
 
         gpuhist.filter("app.log.zst", "clean.log", drop_if="digit > 0.5 || control > 0.1")
 
@@ -67,9 +67,9 @@ def filter(
     receives bytes, on a thread of the run. The results have the counts of the whole text; `Results.units` says how
     many units the condition selects. Otherwise as `count`. Raises SystemFailure if the text cannot be written.
     """
-    if bool(options.get("keep_if")) == bool(options.get("drop_if")):
-        raise ValueError("one of keep_if and drop_if is required")
+    check_filter(options)
     chosen = file_options(paths, {"each": "line", **options})
+    chosen.drop_selected()
     with reporter(progress) as report, _Output(output) as target:
         return _results(_core.count_files(chosen, report, None, None, target), chosen)
 

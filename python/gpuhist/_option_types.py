@@ -85,11 +85,11 @@ class CountingOptions(TypedDict, total=False):
     each: str | int
     """measure each line, record, 4KiB, input or window.
 
-    Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), a size
-    such as 4KiB (parts of this size), 'input', or 'window' (of --window). No unit spans two inputs. --where selects
-    units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by their values. The
-    totals stay those of all bytes. Lines and records of several frames of an input are measured at the same time, parts
-    of a size in sequence. Fields and examples: gpuhist --help units. Default: none.
+    Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), 4KiB
+    (parts of this size), 'input', 'window' (of --window), 'value' (in programs). No unit spans two inputs. --where
+    selects units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by their values.
+    The totals stay those of all bytes. Lines and records of several frames of an input are measured at the same time,
+    parts of a size in sequence. Fields and examples: gpuhist --help units. Default: none.
     """
     delimiter: str | bytes
     """with --each record: the byte that ends a record.

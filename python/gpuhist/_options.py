@@ -75,7 +75,19 @@ def counting_options(given: CountingOptions) -> _core.CountingOptions:
     """Options of a counter."""
     _refuse_unknown(given, CountingOptions.__annotations__)
     texts = settings(given)
-    return _completed(_core.counting_options(texts, _baseline(given)), given, texts)
+    made = _completed(_core.counting_options(texts, _baseline(given)), given, texts)
+    if given.get("each") == "value" and given.get("preset"):
+        if given.get("where"):
+            raise ValueError("preset drops values, and where keeps them; give drop_if instead of where")
+        made.drop_selected()
+    return made
+
+
+def check_filter(given: Mapping[str, object]) -> None:
+    """Refuses options of a filter without a condition, and with one of each kind."""
+    drops = bool(given.get("drop_if") or given.get("preset"))
+    if bool(given.get("keep_if")) == drops:
+        raise ValueError("either keep_if, or drop_if or preset, is required")
 
 
 def file_options(paths: Path | Iterable[Path], given: FileOptions) -> _core.FileOptions:

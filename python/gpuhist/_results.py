@@ -6,7 +6,7 @@ import builtins
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, overload
 
 from gpuhist import _core
 from gpuhist._bars import bar_lines
@@ -144,8 +144,9 @@ class Results(_Counted):
     `status` is "complete", "incomplete" (an input failed), "condition_held" (`fail_if`) or "stopped".
     """
 
-    def __init__(self, counts: _core.Results, status: str = "", warning: str = "", measures: Iterable[str] = ()) -> None:
-        self._counts, self.warning, self._measures = counts, warning, list(measures)
+    def __init__(self, counts: _core.Results, status: str = "", warning: str = "", options: Any = None) -> None:
+        self._counts, self.warning = counts, warning
+        self._reading = _Reading.of(options)
         self.status = status or ("complete" if counts.complete else "incomplete")
 
     @property
@@ -228,8 +229,8 @@ class Results(_Counted):
         return _core.arrow_stream(self._counts, self._measure_names())
 
     def _measure_names(self) -> list[str]:
-        if "all" not in self._measures:
-            return self._measures
+        if "all" not in self._reading.measures:
+            return self._reading.measures
         return list(self.to_dict().get("measures", ()))
 
     def __repr__(self) -> str:
@@ -239,24 +240,55 @@ class Results(_Counted):
         parts = [bar_lines(name, self.counts_by_name(name)) for name in self.schemes]
         return "\n".join([head, *(line for part in parts for line in part)])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as a document, so that tasks of other processes may return results. They must have byte counts."""
+        if not self._counts.has_byte_counts or self._reading.schemes is None:
+            raise TypeError("results without byte counts cannot be pickled: give byte_counts=True")
+        return _unpickled, (self.to_json(), self.status, self.warning, self._reading)
+
     def __eq__(self, other: object) -> bool:
         return self.to_json() == other.to_json() if isinstance(other, Results) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def read(path: Path, *, buckets: str | Sequence[str] = "classes", ignore_case: bool = False, pairs: bool = False) -> Results:
-    """Reads a result that was written as JSON or JSON lines, by any buckets. It must have byte counts.
+class _Reading(NamedTuple):
+    """How results are read again from their document. Without schemes they cannot be."""
+
+    schemes: list[str] | None = None
+    ignore_case: bool = False
+    pairs: bool = False
+    measures: list[str] = []
+
+    @staticmethod
+    def of(options: Any) -> _Reading:
+        if options is None or isinstance(options, _Reading):
+            return options or _Reading()
+        return _Reading(options.schemes, options.ignore_case, options.pairs, options.measures)
+
+    def read(self, document: builtins.bytes) -> _core.Results:
+        options = _core.ReadOptions()
+        options.schemes, options.ignore_case, options.pairs = self.schemes or [], self.ignore_case, self.pairs
+        return _core.read_results(document, options)
+
+
+def _unpickled(document: builtins.bytes, status: str, warning: str, reading: _Reading) -> Results:
+    return Results(reading.read(document), status, warning, reading)
+
+
+def read(path: Path | BinaryIO, *, buckets: str | Sequence[str] = "classes", ignore_case: bool = False, pairs: bool = False) -> Results:
+    """Reads a result that was written as JSON or JSON lines, from a path or a file, by any buckets. It must have byte counts.
 
     Raises InvalidArgumentError for text that is damaged or has no byte counts, and OSError.
     """
-    options = _core.ReadOptions()
-    options.schemes = [buckets] if isinstance(buckets, str) else list(buckets)
-    options.ignore_case, options.pairs = ignore_case, pairs
-    with open(os.fsencode(path), "rb") as file:
-        return Results(_core.read_results(file.read(), options))
+    reading = _Reading([buckets] if isinstance(buckets, str) else list(buckets), ignore_case, pairs)
+    if isinstance(path, str | bytes | os.PathLike):
+        with open(os.fsencode(path), "rb") as file:
+            return Results(reading.read(file.read()), options=reading)
+    return Results(reading.read(path.read()), options=reading)
 
 
 def merge(parts: Iterable[Results]) -> Results:
     """The sum of results with the same buckets: the inputs in sequence, the totals added."""
-    return Results(_core.merge_results([part._counts for part in parts]))
+    added = list(parts)
+    return Results(_core.merge_results([part._counts for part in added]), options=added[0]._reading if added else None)

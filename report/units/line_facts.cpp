@@ -49,14 +49,15 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
 }
 
 // The text of a line that is as long as the limit may be cut.
-void line_facts::read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::byte end) {
+void line_facts::read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends,
+                            std::optional<std::byte> end) {
   if (!texts_) return;
   const std::string_view all = as_characters(texts);
   std::uint32_t begin = 0;
   for (std::size_t line = 0; line < ends.size(); begin = ends[line++]) {
     std::string_view text = all.substr(begin, ends[line] - begin);
     const bool is_whole = text.size() < plan_.max_bytes;
-    if (text.ends_with(std::to_integer<char>(end))) text.remove_suffix(1);
+    if (end && text.ends_with(std::to_integer<char>(*end))) text.remove_suffix(1);
     const std::span<const double> found = is_whole ? texts_->read(text) : std::span<const double>();
     for (std::size_t i = 0; i < facts_of_texts_.size(); ++i) {
       values_[facts_of_texts_[i] * max_lines + line] = is_whole ? found[i] : gates::unknown;

@@ -35,8 +35,9 @@ class line_facts {
   void read(std::span<const std::byte> text, std::span<const std::uint32_t> ends);
 
   /// Computes the functions of the texts that are measured, of the lines that were read: the lines, or the values of a
-  /// field. `ends`: the offset after each, which may have `end` there. Without such functions it has no effect.
-  void read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::byte end);
+  /// field. `ends`: the offset after each, which may have `end` there; nothing: texts have no end. Without such
+  /// functions it has no effect.
+  void read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::optional<std::byte> end);
 
   /// Adds text of the line that is open.
   void extend_open(std::span<const std::byte> text);

@@ -92,12 +92,14 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
   } else {
     units_ = shape.bytes ? fill_parts(*shape.bytes) : gpu::host::count_units(text_, meter_.prepared(), ends_, rows_);
   }
-  if (facts_) {
-    facts_->read(text_, std::span(ends_).first(units_));
-    facts_->read_texts(fields_ ? fields_->text() : text_, std::span(fields_ ? value_ends_ : ends_).first(units_),
-                       end_of_texts());
-  }
+  if (facts_) read_facts();
   return units_;
+}
+
+void unit_batch::read_facts() {
+  facts_->read(text_, std::span(ends_).first(units_));
+  facts_->read_texts(fields_ ? fields_->text() : text_, std::span(fields_ ? value_ends_ : ends_).first(units_),
+                     end_of_texts());
 }
 
 void unit_batch::read_open() {
@@ -105,6 +107,27 @@ void unit_batch::read_open() {
   const std::span<const std::byte> text = fields_ ? fields_->text() : facts_->open_text();
   const auto end = static_cast<std::uint32_t>(text.size());
   facts_->read_texts(text, {&end, 1}, end_of_texts());
+}
+
+std::size_t unit_batch::fill(std::span<const pipeline::text_value> values) {
+  const pipeline::adjacent_values found = pipeline::first_adjacent(values, max_units, max_value_bytes);
+  const std::size_t columns = meter_.prepared().columns();
+  text_ = found.text;
+  units_ = found.number;
+  absent_ = 0;
+  std::uint32_t end = 0;
+  for (std::size_t i = 0; i < units_; ++i) {
+    const std::size_t size = pipeline::bytes_of(values[i]).size();
+    gpu::host::count_within_unit(text_.subspan(end, size), false, meter_.prepared(), &rows_[i * columns]);
+    end += static_cast<std::uint32_t>(size);
+    ends_[i] = end;
+    if (!values[i]) ++absent_;
+  }
+  if (facts_) read_facts();
+  if (absent_ == 0) return units_;
+  is_absent_.assign(units_, false);
+  for (std::size_t i = 0; i < units_; ++i) is_absent_[i] = !values[i];
+  return units_;
 }
 
 std::size_t unit_batch::fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
@@ -201,7 +224,7 @@ void unit_batch::count(std::size_t unit, gpu::tally& to) const {
 
 void unit_batch::evaluate() {
   meter_.rows_suffice() ? evaluate_rows() : evaluate_one_by_one();
-  if (fields_ && fields_->without_value() > 0) forget_missing_values();
+  if (absent_ > 0 || (fields_ && fields_->without_value() > 0)) forget_missing_values();
   if (meter_.plan().divides_rules()) join_rules();
 }
 
@@ -284,19 +307,20 @@ void unit_batch::count_malformed() {
   all.feed(text);
   all.end();
   const unit_shape& shape = meter_.plan().shape;
-  const bool none_is_cut = (!shape.bytes && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
+  const bool none_is_cut =
+      (shape.are_delimited() && shape.delimiter < ascii_end) || all.counts().code_points == text.size();
   if (none_is_cut && all.counts().malformed == 0) return;
   for (std::size_t i = 0; i < units_; ++i) malformed_[i] = malformed_in(measured(i));
 }
 
-// A line without a value has none of any formula, also of one without names.
+// A line without a value, and an absent value, has none of any formula, also of one without names.
 void unit_batch::forget_missing_values() {
   for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (!evaluations_[i]) continue;
     const std::span<double> values = std::span(single_values_).subspan(i * max_units, units_);
     if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(units_), values.begin());
     for (std::size_t unit = 0; unit < units_; ++unit) {
-      if (!fields_->has_value(unit)) values[unit] = gates::unknown;
+      if (!has_value(unit)) values[unit] = gates::unknown;
     }
     values_[i] = values;
   }

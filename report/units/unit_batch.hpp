@@ -5,6 +5,7 @@
 // text that a device has measured, the rows are made from those of the pieces.
 #pragma once
 
+#include "pipeline/counts/text_values.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/units/line_facts.hpp"
 #include "report/units/line_values.hpp"
@@ -35,6 +36,12 @@ class unit_batch {
   /// Takes complete units from pieces, from one that begins a unit, up to a row of omitted units. They stay valid until
   /// the next call. Returns the number of pieces; 0: no unit ends in them.
   std::size_t fill(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
+
+  /// Takes values that lie together, as they are; they stay valid until the next call. Returns their number.
+  /// Precondition: the first has at most max_value_bytes.
+  std::size_t fill(std::span<const pipeline::text_value> values);
+
+  static constexpr std::size_t max_value_bytes = std::size_t{16} << 20U;
 
   /// Evaluates the formulas for all units. Precondition: there is one.
   void evaluate();
@@ -70,6 +77,9 @@ class unit_batch {
 
   /// Reads the facts of the line that was open; the value of a field must have been read. Precondition: lines are read.
   void read_open();
+  /// Values that are absent.
+  [[nodiscard]] std::size_t absent() const { return absent_; }
+  [[nodiscard]] bool is_absent(std::size_t unit) const { return absent_ > 0 && is_absent_[unit]; }
 
   /// The values of a formula, by unit; empty: the plan has no such formula.
   [[nodiscard]] std::span<const double> of_condition() const { return values_[condition_at]; }
@@ -122,13 +132,16 @@ class unit_batch {
   void note_names();
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
-  [[nodiscard]] std::byte end_of_texts() const {
+  void read_facts();
+  [[nodiscard]] std::optional<std::byte> end_of_texts() const {
+    if (meter_.plan().shape.are_values()) return std::nullopt;
     return fields_ ? unit_meter::end_of_value : meter_.plan().shape.delimiter;
   }
   void evaluate_rows();
   void gather_names();
   void evaluate_one_by_one();
   void count_malformed();
+  [[nodiscard]] bool has_value(std::size_t unit) const { return fields_ ? fields_->has_value(unit) : !is_absent(unit); }
   void forget_missing_values();
   void join_rules();
   [[nodiscard]] std::span<const double> of_rule(std::size_t rule) const {
@@ -144,6 +157,8 @@ class unit_batch {
   std::vector<piece_run> runs_;
   std::vector<joined_unit> joined_;
   std::vector<std::uint32_t> column_counts_;
+  std::size_t absent_ = 0;
+  std::vector<bool> is_absent_;  // by value, if there is one
   std::optional<line_values> fields_;
   std::optional<line_facts> facts_;
   std::vector<std::uint32_t> value_ends_;  // in the text of fields_

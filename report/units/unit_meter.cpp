@@ -80,8 +80,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   }
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
-  const bool needs_text = !planned.shape.divides_text() || planned.shape.bytes || planned.field || planned.filter ||
-                          planned.shows_text || !rows_suffice_ || words_;
+  const bool needs_text = !planned.shape.divides_text() || !planned.shape.are_delimited() || planned.field ||
+                          planned.filter || planned.shows_text || !rows_suffice_ || words_;
   if (needs_text) return;
   const bool needs_all = planned.top || planned.distribution || !planned.watched.is_empty();
   if (planned.lines) {
@@ -141,7 +141,7 @@ gpu::tally unit_meter::fold(const gpu::tally& counts) const {
 
 // Without the end of a line or record.
 std::string_view unit_meter::shown_part(std::string_view text) const {
-  const bool has_end = !plan_.shape.bytes && text.ends_with(static_cast<char>(plan_.shape.delimiter));
+  const bool has_end = plan_.shape.are_delimited() && text.ends_with(static_cast<char>(plan_.shape.delimiter));
   return text.substr(0, std::min(text.size() - (has_end ? 1 : 0), unit_plan::shown_bytes));
 }
 

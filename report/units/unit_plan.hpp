@@ -26,6 +26,7 @@ namespace gpuhist::report::units {
 struct unit_shape {
   enum class form : std::uint8_t {
     text,     ///< the text of an input is divided into units
+    values,   ///< each value that a program feeds is a unit of the text
     inputs,   ///< each input is a unit
     windows,  ///< each window is a unit
   };
@@ -34,8 +35,12 @@ struct unit_shape {
   std::byte delimiter{'\n'};             ///< ends a unit, and belongs to it; without `bytes`
   std::optional<std::uint64_t> bytes{};  ///< every unit has so many bytes, except the last of an input
 
-  [[nodiscard]] bool divides_text() const { return divides == form::text; }
-  [[nodiscard]] bool are_lines() const { return !bytes && delimiter == std::byte{'\n'}; }
+  /// Whether a unit is a part of the text of an input.
+  [[nodiscard]] bool divides_text() const { return divides == form::text || are_values(); }
+  [[nodiscard]] bool are_values() const { return divides == form::values; }
+  /// Whether units of text end with the delimiter.
+  [[nodiscard]] bool are_delimited() const { return !bytes && !are_values(); }
+  [[nodiscard]] bool are_lines() const { return are_delimited() && delimiter == std::byte{'\n'}; }
 };
 
 /// Which text is passed through.

@@ -77,7 +77,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
   if (in_head_ && meter_.pieces() != nullptr && meter_.pieces()->classes().strings) {
     head_part_.emplace(batch_.facts()->new_part());
   }
-  if (meter_.plan().filter) kept_.emplace(*meter_.plan().filter, run.buffers().take());
+  if (run.holds_text()) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   if (watermark_ != nullptr) watermark_->open(input_);
 }
@@ -168,6 +168,29 @@ std::size_t unit_reader::take_pieces(const gpu::cuda::units::piece_rows& pieces,
   }
   flush();
   return at - from;
+}
+
+std::size_t unit_reader::take_values(std::span<const pipeline::text_value> values, std::vector<bool>& kept) {
+  verified_ = true;
+  selected_ = 0;
+  std::size_t taken = 0;
+  while (taken < values.size() && selected_ < max_selected) {
+    const std::span<const std::byte> text = pipeline::bytes_of(values[taken]);
+    if (text.size() > unit_batch::max_value_bytes) {
+      extend_open_by_pieces(text);
+      kept.push_back(close_open());
+      ++taken;
+      continue;
+    }
+    const std::size_t number = batch_.fill(values.subspan(taken));
+    totals_.without_field += batch_.absent();
+    judge();
+    const std::span<const double> holds = batch_.of_condition();
+    for (std::size_t i = 0; i < number; ++i) kept.push_back(holds.empty() || meter_.plan().counts_in_groups(holds[i]));
+    taken += number;
+  }
+  flush();
+  return taken;
 }
 
 void unit_reader::note_gap() {
@@ -421,6 +444,15 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
   last_ = text.back();
 }
 
+// Counters of a piece have 32 bits.
+void unit_reader::extend_open_by_pieces(std::span<const std::byte> text) {
+  while (!text.empty()) {
+    const auto piece = text.first(std::min(text.size(), unit_batch::max_value_bytes));
+    extend_open(piece);
+    text = text.subspan(piece.size());
+  }
+}
+
 // Returns the number of pieces of the open unit.
 std::size_t unit_reader::extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from) {
   joined_pieces joined;
@@ -461,7 +493,8 @@ void unit_reader::count_open_value() {
   count_open(fields_->text().first(fields_->text().size() - 1), false);
 }
 
-void unit_reader::close_open() {
+// Returns whether it is kept.
+bool unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
   if (groups_) batch_.read_open();
   const bool is_kept = judge_open();
@@ -471,9 +504,10 @@ void unit_reader::close_open() {
   open_text_.clear();
   open_words_ = 0;
   open_is_verified_ = true;
+  return is_kept;
 }
 
-// Returns whether a filter keeps it.
+// Returns whether it is kept.
 bool unit_reader::judge_open() {
   sequence_counts sequences{.words = open_words_};
   if (meter_.needs_malformed()) {
@@ -499,7 +533,7 @@ bool unit_reader::judge_open() {
                 .bytes = place_.bytes,
                 .selected = is_selected ? 1U : 0U,
                 .selected_bytes = is_selected ? place_.bytes : 0};
-  return kept_ && meter_.plan().filter->keeps(holds);
+  return is_counted;
 }
 
 void unit_reader::advance(std::uint64_t newlines) {
@@ -575,7 +609,7 @@ unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
 bool unit_reader::is_dull() const {
   const auto is_reported = [&](double value) { return run_.reports(value); };
   if (std::ranges::count(batch_.of_condition(), 1.0) > 0) return false;  // vectorized, unlike a search
-  if (kept_ && std::ranges::any_of(batch_.of_condition(), is_reported)) return false;
+  if (meter_.plan().filter && std::ranges::any_of(batch_.of_condition(), is_reported)) return false;
   if (!meter_.plan().top) return true;
   // units of this input that are ranked lower than the last one by their value alone
   return last_rank_ && std::ranges::none_of(batch_.of_ranking().first(batch_.size()),
@@ -653,6 +687,7 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
                     .counts = counts,
                     .sequences = sequences};
   if (fields_ != nullptr) made.field = fields_->found_in(unit, counts.bytes());
+  if (batch_.is_absent(unit)) made.field = measured_field{.cause = "no value"};
   return made;
 }
 

@@ -57,6 +57,9 @@ class unit_reader final : public pipeline::input_observer {
   /// Precondition: unit_meter::pieces().
   std::size_t take_pieces(const gpu::cuda::units::piece_rows& pieces, std::size_t from, bool verified) override;
 
+  /// A value that is too long for a batch is read as an open unit.
+  std::size_t take_values(std::span<const pipeline::text_value> values, std::vector<bool>& kept) override;
+
   /// The open unit ends here, and the next text begins a unit. The rest of the open unit may be missing, and the begin
   /// of the next line or record, so filtering::drops_unverified drops both.
   void note_gap() override;
@@ -109,10 +112,11 @@ class unit_reader final : public pipeline::input_observer {
   [[nodiscard]] bool has_open() const { return place_.bytes > 0 || !open_is_verified_; }
   [[nodiscard]] std::size_t rest_of_open(std::span<const std::byte> text) const;
   void extend_open(std::span<const std::byte> text);
+  void extend_open_by_pieces(std::span<const std::byte> text);
   std::size_t extend_open(const gpu::cuda::units::piece_rows& pieces, std::size_t from);
   void extend_open(const joined_pieces& joined);
   [[nodiscard]] bool open_is_complete() const;
-  void close_open();
+  bool close_open();
   [[nodiscard]] bool judge_open();
   void cut_open();
   void count_open(std::span<const std::byte> text, bool in_word);

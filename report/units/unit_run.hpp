@@ -103,7 +103,10 @@ class unit_run final : public pipeline::text_observer {
   void publish() override;
   [[nodiscard]] bool reports_inputs() const override { return meter_.plan().reports_inputs(); }
   [[nodiscard]] bool filters() const override { return holds_text() && outlets_ == nullptr; }
-  [[nodiscard]] bool holds_text() const override { return meter_.plan().filter.has_value(); }
+  /// Of values, the caller has the text.
+  [[nodiscard]] bool holds_text() const override {
+    return meter_.plan().filter.has_value() && !meter_.plan().shape.are_values();
+  }
   [[nodiscard]] bool awaits_verdicts() const override { return holds_text() && meter_.plan().filter->drops_unverified; }
 
   [[nodiscard]] const gpu::cuda::units::piece_classes* piece_classes() const override {

@@ -151,6 +151,13 @@ class Files(unittest.TestCase):
         self.assertEqual((memory.getvalue(), b"".join(parts)), (b"123\n", b"abc\ndef\n"))
         self.assertEqual((result.bytes, result.units.selected), (12, 1))
 
+    def test_a_filter_by_a_preset_drops_what_the_preset_selects(self):
+        memory = io.BytesIO()
+        gpuhist.filter(self.file("log", b"words of a line\n1234 5678\n"), memory, preset="nemo")
+        self.assertEqual(memory.getvalue(), b"words of a line\n")
+        with self.assertRaisesRegex(ValueError, "either keep_if, or drop_if or preset, is required"):
+            gpuhist.filter(self.file("log", b""), memory, preset="nemo", keep_if="digit > 0")
+
     def test_an_exception_of_the_receiver_of_a_filter_is_raised(self):
         with self.assertRaises(ZeroDivisionError):
             gpuhist.filter(self.file("log", b"a\n"), lambda _: 1 / 0, keep_if="lower > 0")
