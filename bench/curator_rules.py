@@ -56,6 +56,11 @@ FINEWEB_QUALITY = {
 }  # fmt: skip
 
 
+@functools.lru_cache(maxsize=4)  # rules decide on a text one after the other
+def tokens(text, _language):
+    return token_pattern().findall(text)
+
+
 def datatrove_rule(preset, module_name, filter_name, names):
     from datatrove.data import Document
 
@@ -67,7 +72,7 @@ def datatrove_rule(preset, module_name, filter_name, names):
         return KEPT if result is True else names[result[1]]
 
     def decides_alike(text):
-        with unittest.mock.patch.object(module, "split_into_words", lambda text, _: token_pattern().findall(text)):
+        with unittest.mock.patch.object(module, "split_into_words", tokens):
             return decides(text)
 
     return Rule(preset, "datatrove", TOKENS, decides, decides_alike)

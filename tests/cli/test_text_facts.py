@@ -77,11 +77,11 @@ def random_text(chosen, size=80):
     """A few different words and blanks, so that lines, paragraphs and n-grams are repeated."""
     known = [chosen.choice(chosen.choice(SCRIPTS)) for _ in range(chosen.choice((1, 2, 4, 12)))]
     blanks = [*chosen.choices(BLANKS, k=chosen.choice((1, 3))), *([chosen.choice(WHITE_SPACE), ""] if chosen.random() < 0.5 else [])]
-    parts = []
-    while len(parts) < chosen.choice((3, 10, size)):
+    parts, number = [], chosen.choice((3, 10, size, size))
+    while len(parts) < number:
         if parts and chosen.random() < 0.2:
             first = chosen.randrange(len(parts))
-            parts += parts[first : first + chosen.randint(1, 12)]
+            parts += parts[first : first + chosen.choice((2, 6, 12, 40))]
         parts += [chosen.choice(known), chosen.choice(blanks)]
     return "".join(parts[chosen.randrange(2) : len(parts) - chosen.randrange(2)])
 
@@ -236,8 +236,8 @@ class Formula:
         return self.chosen.choice(OF_TEXT)
 
     def condition(self):
-        formula_of_two = f"{self.number()} {self.chosen.choice(('+', '-', '*', '/'))} {self.number()}"
-        made = f"{formula_of_two} {self.chosen.choice(('<', '>', '<=', '!='))} {self.chosen.choice((0, 0.1, 0.5, 1, 3))}"
+        value = f"{self.number()} {self.chosen.choice(('+', '-', '*', '/'))} {self.number()}" if self.chosen.random() < 0.5 else self.number()
+        made = f"{value} {self.chosen.choice(('<', '>', '<=', '!='))} {self.chosen.choice((0, 0.1, 0.5, 1, 3))}"
         rest = self.chosen.random()
         return f"{made} && {self.number()} > 1" if rest < 0.3 else f"!({made})" if rest < 0.5 else made
 
@@ -251,7 +251,7 @@ class Conditions(FactsTest):
 
     def test_a_random_condition_selects_the_texts_for_which_it_holds(self):
         formulas = Formula(9)
-        for _ in range(len(sampled(range(30), 4))):
+        for _ in range(len(sampled(range(60), 4))):
             condition = formulas.condition()
             holds = [formula(condition)(Facts(each)) is True for each in self.values]
             reported = self.units(condition, *FIELD, self.path)
