@@ -125,6 +125,7 @@ std::vector<std::string_view> help_topics() {
     if (!each.name.empty()) topics.push_back(each.name);
   }
   for (const help_topic& each : help_topic_table()) topics.push_back(each.name);
+  for (const preset& each : preset_table()) topics.push_back(each.name);
   for (const option_row& row : option_table()) {
     const bool listed = find_command(row.key()) != nullptr || find_help_topic(row.key()) != nullptr ||
                         find_option(row.long_name()) != &row;
@@ -139,6 +140,7 @@ std::string help_about(std::string_view topic) {
   const std::string_view name = topic.substr(dashes, topic.find('=') - dashes);
   if (name == "all") return everything();
   if (const help_topic* const screen = find_help_topic(name); screen != nullptr && dashes == 0) return screen->text();
+  if (const preset* const shown = find_preset(name); shown != nullptr && dashes == 0) return about(*shown);
   std::string text;
   const command_row* const named = dashes != 0        ? nullptr
                                    : name == counting ? &row_of(command::count)

@@ -2,6 +2,8 @@
 // everything), the manual page, and completions for shells.
 #pragma once
 
+#include "config/presets.hpp"
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,12 +11,13 @@
 
 namespace gpuhist::config {
 
-/// `topic` is an option (with or without its dashes), a command, one of help_topic_table, "all", or empty for the short
-/// help of 42 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80 columns. Throws
-/// usage_error for an unknown topic.
+/// `topic` is an option (with or without its dashes), a command, one of help_topic_table, a preset, "all", or empty for
+/// the short help of 42 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80
+/// columns. Throws usage_error for an unknown topic.
 std::string help_about(std::string_view topic);
 
-/// All topics, each once and without dashes: "all", the commands, the topics of help_topic_table, the options.
+/// All topics, each once and without dashes: "all", the commands, the topics of help_topic_table, the presets, the
+/// options.
 std::vector<std::string_view> help_topics();
 
 // The topics of --help that are neither options nor commands: a screen of text each.
@@ -28,6 +31,9 @@ std::span<const help_topic> help_topic_table();
 
 /// By name, or null.
 const help_topic* find_help_topic(std::string_view name);
+
+/// The buckets and the conditions of a preset.
+std::string about(const preset& of);
 
 // The manual page, generated from the tables of the help.
 

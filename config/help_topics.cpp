@@ -348,16 +348,12 @@ std::string about_damage() {
 std::string about_presets() {
   std::string text = wrapped(
       "A preset is the part of published rules for the quality of text corpora that counts of bytes, words and lines "
-      "can express: buckets, and a condition that holds for a unit (a file, a line, a record) that the rules remove.",
+      "can express: buckets, and conditions with names (rules), one of which holds for a unit (a file, a line, a "
+      "record) that the preset removes. gpuhist --help PRESET shows them.",
       0);
   for (const preset& each : preset_table()) {
     text += "\n" + std::string(each.name) + ": " + std::string(each.summary) + "\n";
     text += wrapped("From: " + std::string(each.source) + ": " + std::string(each.covers), 2);
-    for (const std::string_view definition : each.schemes) text += wrapped(definition, 2);
-    text += "  Removed if one of these holds:\n";
-    for (const preset_rule& rule : each.rules) {
-      text += wrapped(std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 2);
-    }
   }
   return text + "\n" +
          wrapped(
@@ -367,6 +363,7 @@ std::string about_presets() {
          "\nExamples:\n"
          "  gpuhist --each line --preset nemo docs.txt\n"
          "  gpuhist filter --preset nemo -o kept.txt docs.txt\n"
+         "  gpuhist --help nemo\n"
          "  gpuhist filter --each record --preset gopher --preset nemo docs.bin\n";
 }
 
@@ -380,6 +377,17 @@ constexpr std::array topics = {
 }  // namespace
 
 std::span<const help_topic> help_topic_table() { return topics; }
+
+std::string about(const preset& of) {
+  std::string text = wrapped(std::string(of.name) + ": " + std::string(of.summary), 0) + "\n";
+  text += wrapped("From: " + std::string(of.source) + ": " + std::string(of.covers), 0) + "\nBuckets:\n";
+  for (const std::string_view definition : of.schemes) text += wrapped(definition, 2);
+  text += "\nA unit is removed if one of these holds:\n";
+  for (const preset_rule& rule : of.rules) {
+    text += wrapped(std::string(of.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 2);
+  }
+  return text + "\nExample:\n  gpuhist filter --preset " + std::string(of.name) + " --result dropped.jsonl docs.txt\n";
+}
 
 const help_topic* find_help_topic(std::string_view name) {
   const auto* const found = std::ranges::find(topics, name, &help_topic::name);

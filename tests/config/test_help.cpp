@@ -180,19 +180,26 @@ TEST_CASE("the topic on damage names the words of messages and the kinds of erro
   }
 }
 
-TEST_CASE("the topic on presets has the summary, the source, the buckets and the conditions of each") {
-  std::string text = help_about("presets");
-  for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
-    text.replace(at, 3, " ");
+TEST_CASE("the topic on presets has the summary and the source of each, and each has a topic with its conditions") {
+  const auto unwrapped = [](std::string_view topic) {
+    std::string text = help_about(topic);
+    for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at))
+      text.replace(at, 3, " ");
+    return text;
+  };
+  const std::string text = unwrapped("presets");
   CHECK_FALSE(preset_table().empty());
   for (const preset& each : preset_table()) {
     CAPTURE(each.name);
     CHECK(holds(text, "\n" + std::string(each.name) + ": " + std::string(each.summary)));
     CHECK(holds(text, each.source));
+    const std::string about = unwrapped(each.name);
+    CHECK(about.starts_with(std::string(each.name) + ": " + std::string(each.summary) + "\n\nFrom: "));
+    for (const std::string& line : lines_of(help_about(each.name))) CHECK(line.size() <= 80);
     for (const preset_rule& rule : each.rules) {
-      CHECK(holds(text, std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition)));
+      CHECK(holds(about, std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition)));
     }
-    for (const std::string_view definition : each.schemes) CHECK(holds(text, definition));
+    for (const std::string_view definition : each.schemes) CHECK(holds(about, definition));
   }
 }
 
