@@ -50,6 +50,12 @@ class unit_ledger {
   /// All finished inputs together. Precondition: the plan has units.
   [[nodiscard]] report::units::unit_result result() const { return result_of(*planned_.units, *sum_); }
 
+  /// The number of lines without field if they make the job incomplete (--without-field fail), else 0.
+  [[nodiscard]] std::uint64_t missing_fields() const {
+    const bool must_exist = sum_ && planned_.units->field && planned_.units->field->must_exist;
+    return must_exist ? sum_->totals.without_field : 0;
+  }
+
   /// The ends of the recorded lines in the files of the journal 0, finished or not.
   [[nodiscard]] std::uint64_t end_of_units() const { return end_of_units_; }
   [[nodiscard]] std::uint64_t end_of_windows() const { return end_of_windows_; }

@@ -388,7 +388,8 @@ class batch_job {
       report::complain(name() + ": " + config::number_of(chosen.size(), "input") + ", " +
                        config::grouped(ledger.failed()) + " failed");
     }
-    if (missing > 0 || ledger.failed() > 0) return ending::input_failed;
+    const bool lacks_fields = complain_of_missing_fields(units.missing_fields(), name());
+    if (missing > 0 || ledger.failed() > 0 || lacks_fields) return ending::input_failed;
     return has_changes || finished.outcome.status == run_status::condition_held ? ending::gate_failed
                                                                                 : ending::counted_all;
   }

@@ -7,6 +7,7 @@
 #include "config/usage_error.hpp"
 #include "io/output_files.hpp"
 #include "library/file_run.hpp"
+#include "library/results.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 #include "report/output/messages.hpp"
@@ -65,7 +66,9 @@ bool publish(const plan& planned, const library::finished_run& finished, const s
   if (is_complete || lacks_damaged_text_only(planned, finished)) {
     text.commit();
   } else if (!text.pending_path().empty()) {
-    report::complain(name + " was not written, because the text is not complete");
+    const bool lacks_fields = finished.outcome.result.shared().content.units->missing.has_value();
+    report::complain(name + " was not written, because " +
+                     (lacks_fields ? "lines are without field" : "the text is not complete"));
   }
   return is_complete;
 }
@@ -85,7 +88,11 @@ ending filter_into_one(const config::options& typed, const io::open_descriptors&
   return frame.end(finished, [&] {
     return conclude_filter(
         planned, finished, name, dropped.get(), [&] { return publish(planned, finished, name, text); },
-        [&] { return text.pending_path().empty() ? "" : name + " would have "; });
+        [&] {
+          return text.pending_path().empty()
+                     ? summary_words()
+                     : summary_words{.before = "of the text that was read, ", .after = " would be kept"};
+        });
   });
 }
 

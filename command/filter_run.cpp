@@ -47,10 +47,11 @@ std::string missing_text(const plan& planned, std::uint64_t lines) {
 }
 
 // "kept 9,990 (1,020,304 bytes) of 10,000 (1,024,000 bytes), each line"
-std::string summary_of_filter(const plan& planned, const report::units::unit_totals& found) {
+std::string summary_of_filter(const plan& planned, const report::units::unit_totals& found,
+                              const summary_words& words) {
   const report::units::unit_totals kept = report::units::kept_of(found, planned.units->filter->units);
-  std::string text = "kept " + units_text(kept.seen, kept.bytes) + " of " + units_text(found.seen, found.bytes) +
-                     ", each " + planned.units->each;
+  std::string text = words.before + units_text(kept.seen, kept.bytes) + " of " + units_text(found.seen, found.bytes) +
+                     words.after + ", each " + planned.units->each;
   if (found.unverified > 0) {
     text += "; dropped " + units_text(found.unverified, found.unverified_bytes) + " with unverified text";
   }
@@ -113,7 +114,7 @@ library::finished_run run_filter(const plan& planned, const command_frame& frame
 
 ending::status conclude_filter(const plan& planned, const library::finished_run& finished,
                                const std::string& output_name, dropped_units* dropped,
-                               const std::function<bool()>& publish, const std::function<std::string()>& prefix) {
+                               const std::function<bool()>& publish, const std::function<summary_words()>& words) {
   const file_outcome& outcome = finished.outcome;
   const report::run_report& result = outcome.result.shared().content;
   print_failures(planned, outcome, output_name, passed_text::kept);
@@ -126,7 +127,7 @@ ending::status conclude_filter(const plan& planned, const library::finished_run&
   if (consumer_left(outcome))
     throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (!planned.quiet && !outcome.pass_through_error) {
-    report::complain((prefix ? prefix() : "") + summary_of_filter(planned, result.units->totals));
+    report::complain(summary_of_filter(planned, result.units->totals, words()));
     if (result.units->rules.size() > 1) {
       report::write_to_standard_error(report::rule_lines(*result.units, report::target_for_standard_error()));
     }
@@ -257,7 +258,8 @@ class folder_filter {
     return frame.end(finished, [&] {
       return conclude_filter(
           planned_, finished, report::printable(*typed_.output_dir), dropped_.get(),
-          [&] { return print_failures(outputs, work); }, [&] { return text_of(typed_, outputs, work.complete); });
+          [&] { return print_failures(outputs, work); },
+          [&] { return summary_words{.before = text_of(typed_, outputs, work.complete) + "kept "}; });
     });
   }
 

@@ -42,12 +42,18 @@ std::string name_of_result(const config::options& typed);
 library::finished_run run_filter(const plan& planned, const command_frame& frame, report::console& screen,
                                  dropped_units* dropped, output_folder* outputs = nullptr);
 
+/// What is before and after the numbers of the units that are kept, in the summary of a run.
+struct summary_words {
+  std::string before = "kept ";
+  std::string after{};
+};
+
 /// Prints the messages of a run and writes the result. `output_name`: in messages. `publish`: called after the messages
-/// about inputs; makes the text appear, and returns whether all of it did. `prefix`: of the summary. Throws
+/// about inputs; makes the text appear, and returns whether all of it did. `words`: called after `publish`. Throws
 /// destination_error.
 ending::status conclude_filter(const plan& planned, const library::finished_run& finished,
                                const std::string& output_name, dropped_units* dropped,
-                               const std::function<bool()>& publish, const std::function<std::string()>& prefix = {});
+                               const std::function<bool()>& publish, const std::function<summary_words()>& words);
 
 /// `gpuhist filter --output-dir DIR`: one output for each input. As the commands of commands.hpp.
 /// Precondition: --output-dir is given.

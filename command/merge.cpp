@@ -13,6 +13,7 @@
 #include "batch/unit_ledger.hpp"
 #include "command/commands.hpp"
 #include "command/job_options.hpp"
+#include "command/run_messages.hpp"
 #include "config/usage_error.hpp"
 #include "io/descriptor.hpp"
 #include "io/file_access.hpp"
@@ -268,7 +269,9 @@ ending merge(const config::options& typed, const io::open_descriptors& open_desc
   }
   const bool is_complete = missing.empty() && ledger.failed() == 0;
   if (has_changes) report::complain(report::printable(target.path().string()) + ": the logs have changed: changes.txt");
-  if (!is_complete) return {.exit_status = ending::input_failed};
+  const bool lacks_fields =
+      complain_of_missing_fields(units.missing_fields(), report::printable(target.path().string()));
+  if (!is_complete || lacks_fields) return {.exit_status = ending::input_failed};
   return {.exit_status = has_changes ? ending::gate_failed : ending::counted_all};
 }
 

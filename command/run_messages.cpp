@@ -127,6 +127,14 @@ void print_failures(const plan& planned, const file_outcome& finished, std::stri
   complain_of_missing_field(planned, finished);
 }
 
+bool complain_of_missing_fields(std::uint64_t lines, const std::string& folder) {
+  if (lines == 0) return false;
+  report::complain(folder + ": --without-field fail: " + config::number_of(lines, "line") +
+                   (lines == 1 ? " is" : " are") +
+                   " without field; correct the inputs, or leave the option out, and count in another folder");
+  return true;
+}
+
 void print_skipped(const plan& planned, const file_outcome& finished) {
   for (const pipeline::skipped_names& each : finished.result.shared().content.skipped) print_skipped(each);
   print_empty_trees(planned, finished.empty_trees);

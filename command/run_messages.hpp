@@ -52,6 +52,10 @@ enum class passed_text { all, kept };
 void print_failures(const plan& planned, const file_outcome& finished, std::string_view output = "standard output",
                     passed_text passed = passed_text::all);
 
+/// Of a job with --without-field fail: prints how many lines are without field. `folder`: of the job. Returns whether
+/// there are some.
+bool complain_of_missing_fields(std::uint64_t lines, const std::string& folder);
+
 /// Entries of trees and archives that were not read, and trees without files.
 void print_skipped(const plan& planned, const file_outcome& finished);
 

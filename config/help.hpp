@@ -11,12 +11,13 @@
 
 namespace gpuhist::config {
 
-/// `topic` is an option (with or without its dashes), a command, one of help_topic_table, "all", or empty for the short
-/// help of 42 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80 columns. Throws
-/// usage_error for an unknown topic.
+/// `topic` is an option (with or without its dashes), a command, one of help_topic_table, a preset, "all", or empty for
+/// the short help of 42 lines. "measures" is the topic, "--measures" the option. Lines of prose have at most 80
+/// columns. Throws usage_error for an unknown topic.
 std::string help_about(std::string_view topic);
 
-/// All topics, each once and without dashes: "all", the commands, the topics of help_topic_table, the options.
+/// All topics, each once and without dashes: "all", the commands, the topics of help_topic_table, the presets, the
+/// options.
 std::vector<std::string_view> help_topics();
 
 // The topics of --help that are neither options nor commands: a screen of text each.

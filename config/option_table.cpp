@@ -450,13 +450,13 @@ constexpr std::array rows = {
         }),
         rules(decision::text, "each=line")},
     option_row{
-        measuring, "--without-field", "ACTION", value_kind::choice, "drop keep fail", text_runs, rare,
+        measuring, "--without-field", "ACTION", value_kind::choice, "drop keep fail", text_runs | batch_runs, rare,
         "lines without --jsonl-field: drop, keep or fail",
         "Selects what happens to lines without the field of --jsonl-field: 'gpuhist filter' drops or keeps them, "
         "whatever the conditions, or drops them and ends with exit status 1 (fail); -o FILE is not written "
         "then. A run that only counts can fail; it selects no such line. Blank lines are not among them. Default: "
         "drop with --preset; otherwise --keep-if drops them, and --drop-if keeps them.",
-        "gpuhist filter --jsonl-field text --without-field fail --drop-if 'words < 9' x",
+        "gpuhist filter --jsonl-field t --without-field fail --preset nemo x",
         on_counting([](counting_options& o, const option_row& row, value v) {
           using enum missing_field;
           units_in(o).without_field = chosen(row, v, {drop, keep, fail});

@@ -203,11 +203,10 @@ named_condition parse_rule(std::string_view typed) {
   const std::size_t sign = typed.find('=');
   const std::string_view name = trimmed(typed.substr(0, std::min(sign, typed.size())));
   const std::string_view rest = typed.substr(std::min(sign, typed.size()));
-  if (!is_name_of_rule(name) || rest.starts_with("==")) {
+  if (rest.empty() || rest.starts_with("==") || !is_name_of_rule(name)) {
     return {.name = std::string(trimmed(typed)), .condition = std::string(typed)};
   }
-  return {.name = std::string(name),
-          .condition = std::string(trimmed(rest.substr(std::min<std::size_t>(1, rest.size()))))};
+  return {.name = std::string(name), .condition = std::string(trimmed(rest.substr(1)))};
 }
 
 void add_presets(counting_options& to, const std::vector<std::string>& names) {

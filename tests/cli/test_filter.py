@@ -368,7 +368,7 @@ class Outputs(FilterTest):
                     self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
                     self.assertIn(f"{name}: ", ended.stderr)
                     self.assertIn(f"{out} was not written, because the text is not complete", ended.stderr)
-                    self.assertIn(f"gpuhist: {out} would have kept ", ended.stderr)
+                    self.assertRegex(ended.stderr, r"\ngpuhist: of the text that was read, [0-9,]+ \([0-9,]+ bytes\) of [0-9,]+ \([0-9,]+ bytes\) would be kept, each line\n")
                     self.assertNotIn("gpuhist: kept", ended.stderr)
                     self.assertEqual(out.read_bytes() if out.exists() else None, old)
                     self.assertEqual([each for each in os.listdir(self.folder) if "tmp" in each or "out." in each], [])

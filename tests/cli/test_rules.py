@@ -302,6 +302,25 @@ class WithoutField(RuleTest):
         self.assertIn("or give --without-field drop or keep to gpuhist filter\n", ended.stderr)
         self.assert_usage_error(run(*options, "--without-field", "keep", self.path), "--without-field: keep is for filters")
 
+    def test_a_job_and_its_merged_shards_can_fail(self):
+        good = self.file("good", b'{"text":"abc"}\n')
+        options = ("--each", "line", "--jsonl-field", "text", "--top", "1:bytes")
+        out, manifest, parts = (self.folder / name for name in ("job", "manifest.jsonl", "parts"))
+        self.assertEqual(run("batch", self.path, good, *options, "--output-dir", out, engine=None).status, 0)
+        message = f"--without-field fail: {self.missing} lines are without field; correct the inputs"
+        failing = (*options, "--without-field", "fail")
+        for _ in range(2):  # the second run has nothing left to count
+            ended = run("batch", self.path, good, *failing, "--output-dir", self.folder / "failing", engine=None)
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(f"{self.folder}/failing: {message}", ended.stderr)
+        self.assertEqual(run("batch", good, *failing, "--output-dir", self.folder / "good-job", engine=None).status, 0)
+        self.assertEqual(run("batch", "plan", self.path, good, "-o", manifest, engine=None).status, 0)
+        statuses = [run("batch", *failing, "--manifest", manifest, "--output-dir", parts, "--shard", shard, engine=None).status for shard in ("1/2", "2/2")]
+        self.assertEqual(sorted(statuses), [0, 1])
+        ended = run("merge", parts, "--output-dir", self.folder / "merged", engine=None)
+        self.assertEqual(ended.status, 1, ended)
+        self.assertIn(f"{self.folder}/merged: {message}", ended.stderr)
+
     def test_utf8_is_refused_with_a_field(self):
         ended = run("--utf8", "--each", "line", "--jsonl-field", "text", self.path)
         self.assert_usage_error(ended, "--utf8: describes the whole text, not the field of --jsonl-field")

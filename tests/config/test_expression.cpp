@@ -209,7 +209,7 @@ TEST_CASE("one of several conditions is their text with || between them, also if
     }
     CHECK(any_of(conditions) == parse_expression(text));
   }
-  const std::vector<expression> many(40, parse_expression("bytes > " + std::string(3000, '1')));
+  const std::vector<expression> many(40, parse_expression("bytes > " + std::string(3000, ' ') + "1"));
   const expression all = any_of(many);
   CHECK(all.text.size() > 40 * 3000);
   CHECK(all.references.size() == 40);

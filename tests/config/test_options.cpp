@@ -493,6 +493,7 @@ TEST_CASE("a rule has a name before a single equals sign, or its text is its nam
   CHECK(parse_rule(" a.b-c_1 = words == 50") == named_condition{.name = "a.b-c_1", .condition = "words == 50"});
   for (const char* const text : {"words==50", "words == 50", "words<=50", "words>=50", "words!=50", "words > 5",
                                  "lines", "\"a=b\" > 1", "digit > 0.5 || x=1", "=words < 5", ""}) {
+    CAPTURE(text);
     CHECK(parse_rule(text) == named_condition{.name = text, .condition = text});
   }
   CHECK(parse_rule("x=") == named_condition{.name = "x", .condition = ""});

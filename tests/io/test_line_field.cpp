@@ -25,7 +25,7 @@ using io::line_field;
 using namespace std::string_literals;
 
 struct reading {
-  std::string value;
+  std::string value{};
   field_fault fault = field_fault::none;
 
   bool operator==(const reading&) const = default;
