@@ -164,9 +164,8 @@ TEST_CASE("a number is read by a selector in quotes, in which a backslash before
 
 TEST_CASE("the operand of a sum, mean or quantile is the text up to its parenthesis; the percent is in its name") {
   CHECK(steps_of("line_share(a <= (1 + b)) > 0.5") == "text:a <= (1 + b) 0.5 >");
-  CHECK(steps_of(R"(contains("a)", 'b') && !contains("c"))
-  ") == R"(text : "a)", 'b' 0 > text : "c" 0 > not&&)");
-      CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
+  CHECK(steps_of(R"x(contains("a)", 'b') && !contains( "c" ))x") == R"x(text:"a)", 'b' 0 > text:"c" 0 > not &&)x");
+  CHECK(steps_of("p99(bytes) > 4096") == "quantile:bytes 4096 >");
   CHECK(steps_of("sum((words) * 2) > mean(bytes) + sum") == "sum:(words) * 2 mean:bytes sum + >");
   CHECK(steps_of("2 * p99.9( bytes - (words + 1) ) < p5(1) || digit > 0") ==
         "2 quantile:bytes - (words + 1) * quantile:1 < digit 0 > ||");
