@@ -147,7 +147,7 @@ class Presets(CommandTest):
             for number, rules in enumerate(expected):
                 self.assertEqual(units.get(number, []), rules, (preset, texts[number]))
             counted = found[-1]["units"]["rules"]
-            names = [f"{preset}.{name}" for name, _ in PRESETS[preset](SENTENCE)]
+            names = [*(f"{preset}.{name}" for name, _ in PRESETS[preset](SENTENCE)), "without-field"]
             self.assertEqual([each["name"] for each in counted], names)
             for each in counted:
                 self.assertEqual(each["units"], sum(each["name"] in rules for rules in expected), each)
