@@ -125,7 +125,7 @@ TEST_CASE("an input is cut short only if the run ended before it") {
 
 namespace {
 
-using texts = std::vector<std::string>;
+using strings = std::vector<std::string>;
 
 gates::formula formula_of(const std::string& text) {
   static const std::vector schemes = {find_scheme("classes")};
@@ -145,19 +145,19 @@ run_report inputs_with_digits(const std::vector<unsigned>& digits) {
   return made;
 }
 
-texts table_of(const run_report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
+strings table_of(const run_report& content, const input_listing& listing, unsigned height = 0, std::size_t others = 0) {
   const render_target target{.unicode = false, .width = 80, .height = height, .sections = {.listing = &listing}};
   std::string text;
   write_input_table(content, target, others, [&](std::string_view piece) { text += piece; });
-  texts lines = lines_of(text);
+  strings lines = lines_of(text);
   CHECK(lines.back().empty());
   lines.pop_back();
   return lines;
 }
 
 // The names in the table, in order.
-texts names_in(const run_report& content, const input_listing& listing) {
-  texts names;
+strings names_in(const run_report& content, const input_listing& listing) {
+  strings names;
   for (const std::string& line : table_of(content, listing)) names.push_back(line.substr(0, line.find(' ')));
   names.erase(names.begin());
   if (!names.empty() && names.back() == "...") names.pop_back();
@@ -174,10 +174,10 @@ TEST_CASE("columns are those that were asked for, in that order, with the values
                                           column_of("count(digit) * 2"),
                                           {.type = input_column::kind::share},
                                           {.type = input_column::kind::mostly}}};
-  CHECK(table_of(content, listing) == texts{"input  bytes  digit  count(digit) * 2    share         mostly",
-                                            "0          4   0.75                 6  80.00 %   digit 75.0 %",
-                                            "1          1      0                 0  20.00 %  lower 100.0 %",
-                                            "empty      0      -                 0   0.00 %              -"});
+  CHECK(table_of(content, listing) == strings{"input  bytes  digit  count(digit) * 2    share         mostly",
+                                              "0          4   0.75                 6  80.00 %   digit 75.0 %",
+                                              "1          1      0                 0  20.00 %  lower 100.0 %",
+                                              "empty      0      -                 0   0.00 %              -"});
 }
 
 TEST_CASE("columns that were asked for are never left out, and outside a terminal names are not cut") {
@@ -214,10 +214,10 @@ TEST_CASE("inputs with the highest value are first, those without a value last, 
   add_input(content, "none", "");
   add_input(content, "some", "1a");
   add_input(content, "empty", "");
-  CHECK(names_in(content, {.order = formula_of("digit")}) == texts{"1", "3", "0", "some", "2", "none", "empty"});
-  CHECK(names_in(content, {.order = formula_of("-digit")}) == texts{"2", "some", "0", "1", "3", "none", "empty"});
-  CHECK(names_in(content, {.order = formula_of("1 / 0")}) == texts{"0", "1", "2", "3", "none", "some", "empty"});
-  CHECK(names_in(content, {}) == texts{"0", "1", "2", "3", "none", "some", "empty"});
+  CHECK(names_in(content, {.order = formula_of("digit")}) == strings{"1", "3", "0", "some", "2", "none", "empty"});
+  CHECK(names_in(content, {.order = formula_of("-digit")}) == strings{"2", "some", "0", "1", "3", "none", "empty"});
+  CHECK(names_in(content, {.order = formula_of("1 / 0")}) == strings{"0", "1", "2", "3", "none", "some", "empty"});
+  CHECK(names_in(content, {}) == strings{"0", "1", "2", "3", "none", "some", "empty"});
 }
 
 TEST_CASE("the first inputs of an order are those of a stable sort, for any number of inputs and rows") {
@@ -230,7 +230,7 @@ TEST_CASE("the first inputs of an order are those of a stable sort, for any numb
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i;
     std::ranges::stable_sort(expected, [&](std::size_t a, std::size_t b) { return digits[a] > digits[b]; });
     expected.resize(std::min(top, expected.size()));
-    texts names;
+    strings names;
     for (const std::size_t each : expected) names.push_back(std::to_string(each));
     CHECK(names_in(inputs_with_digits(digits), {.order = formula_of("count(digit)"), .top = top}) == names);
   }
@@ -276,11 +276,11 @@ TEST_CASE("rows that are wider than a terminal count as several lines of it") {
 TEST_CASE("an input that failed is marked in the rows") {
   run_report content = inputs_with_digits({1, 2});
   add_input(content, "bad", "a11111", "", "damaged");
-  const texts all = table_of(content, {.order = formula_of("bytes")});
+  const strings all = table_of(content, {.order = formula_of("bytes")});
   CHECK(all[1].starts_with("bad "));
   CHECK(all[1].ends_with("INCOMPLETE"));
   CHECK(all[2].ends_with("ok"));
-  const texts without_it = table_of(content, {.order = formula_of("-bytes"), .top = 2});
+  const strings without_it = table_of(content, {.order = formula_of("-bytes"), .top = 2});
   CHECK(without_it[1].ends_with(" %"));  // no column for the state
   content.type = run_report::kind::snapshot;
   CHECK(table_of(content, {}).back().ends_with(" %"));
@@ -291,9 +291,9 @@ TEST_CASE("a snapshot is sorted by the counts that it shows, unverified text inc
   add_input(content, "verified", "aaa");
   add_input(content, "growing", "a", "aaaa");
   const input_listing by_bytes{.order = formula_of("bytes")};
-  CHECK(names_in(content, by_bytes) == texts{"verified", "growing"});
+  CHECK(names_in(content, by_bytes) == strings{"verified", "growing"});
   content.type = run_report::kind::snapshot;
-  CHECK(names_in(content, by_bytes) == texts{"growing", "verified"});
+  CHECK(names_in(content, by_bytes) == strings{"growing", "verified"});
 }
 
 TEST_CASE("only measures need the counts of all byte values") {

@@ -25,7 +25,7 @@
 namespace gpuhist::pipeline {
 namespace {
 
-std::vector<std::uint64_t> bytes_of(std::string_view text) {
+std::vector<std::uint64_t> counted_bytes(std::string_view text) {
   std::vector<std::uint64_t> counts(256);
   for (const char each : text) ++counts[static_cast<unsigned char>(each)];
   return counts;
@@ -150,8 +150,8 @@ TEST_CASE("text of frames is counted by their verdicts, and observed in its orde
     of.counts.finish(0, track.bytes());
     CHECK(of.observer.text == all);
     CHECK(of.observer.gaps == lost);
-    CHECK(of.counts.counts().verified.counts == bytes_of(by_verdict[1]));
-    if (!by_verdict[0].empty()) CHECK(of.counts.counts().unverified.counts == bytes_of(by_verdict[0]));
+    CHECK(of.counts.counts().verified.counts == counted_bytes(by_verdict[1]));
+    if (!by_verdict[0].empty()) CHECK(of.counts.counts().unverified.counts == counted_bytes(by_verdict[0]));
   }
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("text that cannot be observed is not counted, and its room is free aga
     CHECK(has_failed);
     track.fail(left_at(track.bytes()));
     CHECK(track.bytes() == of.observer.text.size());
-    CHECK(of.counts.counts().verified.counts == bytes_of(of.observer.text));
+    CHECK(of.counts.counts().verified.counts == counted_bytes(of.observer.text));
     CHECK_FALSE(of.counts.input_in_order(0).complete);
     std::vector<slot*> free;
     while (slot* const next = of.slots.try_acquire()) free.push_back(next);
