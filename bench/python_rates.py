@@ -5,8 +5,10 @@ the machine affects both; printed are medians of the ratios of single rounds.
 
 - `Counter.feed` of buffers of 1 MiB beside `gpuhist::input::feed` in C++ (--program), one thread, in memory.
 - `gpuhist.count` of a zstd file beside the module zstandard with NumPy's bincount, by blocks of 1 MiB.
+- `gpuhist.count_table` of a column with texts of 1,600 bytes, one core, beside PyArrow's compute functions for the same
+  condition; and with presets.
 
-FOLDER is for the zstd file. Needs the packages gpuhist, numpy and zstandard.
+FOLDER is for the zstd file. Needs the packages gpuhist, numpy, pyarrow and zstandard.
 """
 
 import argparse
@@ -16,6 +18,8 @@ import subprocess
 import time
 
 import numpy
+import pyarrow
+import pyarrow.compute
 import zstandard
 
 import gpuhist
@@ -85,6 +89,39 @@ def compare_files(path, label, repetitions):
           f"{statistics.median(t for t, _ in pairs):.3f} s, median ratio {statistics.median(t / o for t, o in pairs):.2f}", flush=True)
 
 
+def column_of(text, size=1600):
+    """Texts of this size, which lie together."""
+    offsets = numpy.arange(0, len(text) + 1, size, dtype=numpy.int64)
+    return pyarrow.LargeStringArray.from_buffers(len(offsets) - 1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(text))
+
+
+def digits_by_pyarrow(column):
+    """How many texts have at most a fifth of digits."""
+    digits = pyarrow.compute.count_substring_regex(column, "[0-9]")
+    return pyarrow.compute.sum(pyarrow.compute.less_equal(pyarrow.compute.multiply(digits, 5), pyarrow.compute.binary_length(column))).as_py()
+
+
+def compare_tables(text, repetitions):
+    column = column_of(text)
+
+    def ours(**options):
+        return gpuhist.count_table(column, threads=1, engine="host", **options).rows.kept
+
+    def rate(call):
+        """GB of text per second of processor time: all of it is of one core."""
+        begin = time.process_time()
+        call()
+        return len(text) / (time.process_time() - begin) / 1e9
+
+    assert ours(drop_if="digit > 0.2") == digits_by_pyarrow(column)
+    pairs = [(rate(lambda: digits_by_pyarrow(column)), rate(lambda: ours(drop_if="digit > 0.2"))) for _ in range(repetitions)]
+    print(f"count_table, drop_if: {statistics.median(o for _, o in pairs):.2f} GB/s of processor time, PyArrow "
+          f"{statistics.median(t for t, _ in pairs):.3f}, median ratio {statistics.median(o / t for t, o in pairs):.1f}", flush=True)
+    for preset in ("nemo", "gopher"):
+        median = statistics.median(rate(lambda: ours(preset=preset)) for _ in range(repetitions))
+        print(f"count_table, preset {preset}: {median:.2f} GB/s of processor time", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
@@ -96,6 +133,7 @@ def main():
         for buckets in ("letters", "bytes"):
             compare_feeding(given.program, buckets, given.rounds)
     text = log_text(given.mebibytes * MEBIBYTE)
+    compare_tables(text, given.rounds)
     for label, frame in (("one frame", len(text)), ("frames of 8 MiB", 8 * MEBIBYTE)):
         path = given.folder / "python_rates.zst"
         write_frames(path, text, frame)
