@@ -86,10 +86,10 @@ class CountingOptions(TypedDict, total=False):
     """measure each line, record, 4KiB, input or window.
 
     Divides the text into units and measures each: 'line' (with its line feed), 'record' (ends with --delimiter), 4KiB
-    (parts of this size), 'input', 'window' (of --window), 'value' (in programs). No unit spans two inputs. --where
-    selects units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by their values.
-    The totals stay those of all bytes. Lines and records of several frames of an input are measured at the same time,
-    parts of a size in sequence. Fields and examples: gpuhist --help units. Default: none.
+    (parts of this size), 'input', 'window' (of --window), 'value' (programs). No unit spans two inputs. --where selects
+    units, --top N:FORMULA lists those with the highest values, --distribution-of counts units by their values. The
+    totals stay those of all bytes. Lines and records of several frames of an input are measured at the same time, parts
+    of a size in sequence. Fields and examples: gpuhist --help units. Default: none.
     """
     delimiter: str | bytes
     """with --each record: the byte that ends a record.
@@ -97,13 +97,14 @@ class CountingOptions(TypedDict, total=False):
     Sets the byte that ends a record, and is a part of it: a character, or \\0, \\n, \\t, \\r, \\xNN. Default: \\0.
     """
     preset: str | Sequence[str]
-    """parts of published rules: fineweb, gopher, nemo.
+    """published rules for corpora: gopher-quality, nemo.
 
-    Adds the buckets and the conditions of a part of the published rules for the quality of text, as far as counts of
-    bytes, words and lines can express them: fineweb (1 of 4 rules, and parts of 2), gopher (3 of 8 quality rules) or
-    nemo (4 of 17 filters), see gpuhist --help presets. The units of --each for which one of the conditions holds, which
-    the rules would remove, too, are selected as by --where; 'gpuhist filter' drops them, and the result counts those of
-    each condition. May be repeated, and combined with other conditions. Default: none.
+    Adds the conditions of published rules for the quality of text corpora, and the buckets that they need:
+    fineweb-quality, gopher-quality, gopher-repetition (datatrove), nemo-quality and nemo-repetition (NeMo Curator), or
+    the parts of rules that counts of bytes, words and lines can express: fineweb (1 of 4 rules, and parts of 2), gopher
+    (3 of 8) and nemo (4 of 17 filters); see gpuhist --help presets. The units of --each for which one of the conditions
+    holds, which the rules would remove, too, are selected as by --where; 'gpuhist filter' drops them, and the result
+    counts those of each condition. May be repeated, and combined with other conditions. Default: none.
     """
     where: str | Sequence[str]
     """with --each: report the units for which it holds.

@@ -194,7 +194,9 @@ TEST_CASE("the topic on presets lists them, and the help on a preset has its sou
     for (std::size_t at = text.find("\n    "); at != std::string::npos; at = text.find("\n    ", at))
       text.replace(at, 5, " ");
     CHECK(holds(text, each.source));
-    for (const std::string& line : lines_of(help_about(each.name))) CHECK(line.size() <= 80);
+    for (const std::string& line : lines_of(help_about(each.name))) {
+      CHECK((line.size() <= 80 || holds(line, ";")));  // buckets are not divided
+    }
     for (const preset_rule& rule : each.rules) {
       CHECK(holds(text, std::string(each.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition)));
     }
