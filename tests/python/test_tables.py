@@ -134,6 +134,29 @@ class Tables(unittest.TestCase):
 
         self.assertEqual(kept, [row for row, text in enumerate(texts) if text is not None and nemo_keeps(text)])
 
+    def test_formulas_read_the_text_of_a_row_its_lines_and_words(self):
+        texts = [*random_texts(3000, seed=9, is_utf8=True), b"", b"\n", b"a\n", b"a\na", b"a\na\n", "ä\u3000b\nä\u3000b".encode(), b"a b " * 40_000, None]
+        text_of = [None if each is None else each.decode() for each in texts]
+
+        def is_dropped(text):
+            lines = [each for each in text.split("\n") if each.strip()]
+            return len(lines) != len(set(lines)) or len(text.split()) > 9
+
+        condition = "duplicate_lines > 0 || word_count > 9"
+        for kind in all_types():
+            kept, _ = gpuhist.filter_table(table_of(texts, kind), "text", drop_if=condition)
+            self.assertEqual(kept["id"].to_pylist(), [row for row, text in enumerate(text_of) if text is not None and not is_dropped(text)], kind)
+
+    def test_a_preset_with_whole_rules_says_which_rule_removed_a_row(self):
+        prose = "The rule of this text is that words have to be with marks, and that lines end with them, as they have to. " * 4
+        table = pyarrow.table({"text": [prose, "short", prose.replace("the", "x").replace("to", "x"), "# " * 30 + prose]})
+        units = []
+        with gpuhist.Counter(each="value", preset="gopher-quality", on_unit=units.append) as counter:
+            mask = list(counter.feed_values(table, "text"))
+        self.assertEqual(mask, [True, False, True, False])
+        self.assertEqual([(each.number, list(each.rules)) for each in units], [
+            (2, ["gopher-quality.short", "gopher-quality.stop-words"]), (4, ["gopher-quality.hashes", "gopher-quality.words-without-letters"])])  # fmt: skip
+
     def test_ranked_and_selected_rows_have_their_numbers(self):
         found = []
         with gpuhist.Counter(each="value", where="bytes == 3", top="2:bytes", on_unit=found.append) as counter:
