@@ -4,6 +4,7 @@ plain Python (text_facts_oracle.py)."""
 import itertools
 import json
 import random
+import unicodedata
 
 from support import CommandTest, main, run, sampled
 from text_facts_oracle import KINDS, NGRAM_FUNCTIONS, TEXT_NAMES, Facts, decoded, formula
@@ -159,6 +160,14 @@ class Values(FactsTest):
     def test_each_white_space_character_divides_words_and_lines_as_in_python(self):
         values = [pattern.replace("_", each) for each in WHITE_SPACE for pattern in ("a_b", "_a", "a_", "_\n_", "a\n_\nb_b", "_-_\na..._")]
         facts = [each for each in OF_TEXT if each in TEXT_NAMES] + facts_of_elements(1)
+        self.assert_facts(values, facts, *FIELD, self.file("a.jsonl", jsonl(values)))
+
+    def test_every_character_has_the_class_that_it_has_in_python(self):
+        known = unicodedata if unicodedata.unidata_version < "15.1" else unicodedata.ucd_3_2_0  # not newer than in the command
+        characters = [chr(point) for point in range(0x110000) if known.category(chr(point)) not in ("Cn", "Co", "Cs")]
+        values = ["".join(f"{each}\na{each}b\n" for each in characters[at : at + 100]) for at in range(0, len(characters), 100)]
+        facts = ["line_count", "row_count", "word_count", "token_count", "line_count(letters > 0)", "line_count(punctuation > 0)",
+                 "line_count(ends_with_punctuation)", 'line_count(lower_contains("k"))', 'line_count(lower_contains("i"))', "characters"]  # fmt: skip
         self.assert_facts(values, facts, *FIELD, self.file("a.jsonl", jsonl(values)))
 
     def test_a_malformed_sequence_in_a_record_is_one_character(self):

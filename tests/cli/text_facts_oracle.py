@@ -37,12 +37,22 @@ def decoded(data):
     return data.decode("utf-8", "replace")
 
 
-@functools.lru_cache(maxsize=None)
-def token_pattern():
-    """A longest run of letters, marks and digits, or another character that is not white space."""
-    in_words = [chr(point) for point in range(0x110000) if unicodedata.category(chr(point))[0] in "LMN"]
-    first_plane, others = ("".join(each for each in in_words if (each > "\uffff") == is_other) for is_other in (False, True))
-    return re.compile(f"(?:[{first_plane}]+|(?=[\U00010000-\U0010ffff])[{others}]+)+|\\S")  # one class would be slow
+IN_WORDS = frozenset(chr(point) for point in range(0x110000) if unicodedata.category(chr(point))[0] in "LMN")
+
+
+def tokens(text):
+    """The longest runs of letters, marks and digits, and each other character that is not white space."""
+    found, begin = [], None
+    for at, each in enumerate(text):
+        if each in IN_WORDS:
+            begin = at if begin is None else begin
+            continue
+        if begin is not None:
+            found.append(text[begin:at])
+            begin = None
+        if not each.isspace():
+            found.append(each)
+    return found if begin is None else [*found, text[begin:]]
 
 
 # ---- elements --------------------------------------------------------------------------------------------------------
@@ -56,7 +66,7 @@ KINDS = {
     "paragraph": lambda text: text.split("\n\n"),
     "block": lambda text: re.split("\n{2,}", text.strip()),
     "word": str.split,
-    "token": lambda text: token_pattern().findall(text),
+    "token": tokens,
     "url": URL.findall,
 }
 
