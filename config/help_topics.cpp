@@ -144,7 +144,7 @@ constexpr std::array unit_fields = {
 
 constexpr std::array text_names = {
     entry{"characters, contains(\"A\")", "number; 1 if a string is in it, else 0"},
-    entry{"occurrences(\"A\", \"B\")", "how often the strings occur"},
+    entry{R"x(occurrences("A", "B"))x", "how often the strings occur"},
     entry{"lower_contains(\"a\")", "contains, of the text in lower case"},
     entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
     entry{"E_share(CONDITION)", "the share of these"},
@@ -152,7 +152,7 @@ constexpr std::array text_names = {
     entry{"duplicate_Es", "elements equal to an earlier one"},
     entry{"duplicate_E_characters", "their characters"},
     entry{"words_of(\"A\"), tokens_of", "words that are one of the strings"},
-    entry{"distinct_words_of(\"A\", \"B\")", "strings that are words of the text; or tokens"},
+    entry{R"x(distinct_words_of("A", "B"))x", "strings that are words of the text; or tokens"},
     entry{"top_ngram_characters(N)", "of the most frequent sequence of N tokens"},
     entry{"duplicate_ngram_characters(N)", "of repeated sequences of N tokens"},
     entry{"top_ngram_covered(N)", "characters that such sequences of words cover;"},
@@ -161,10 +161,10 @@ constexpr std::array text_names = {
 
 constexpr std::array element_names = {
     entry{"bytes, characters, letters", "numbers; punctuation: characters that are"},
-    entry{"occurrences(\"#\"), runs(\"#\")", "of the string; longest runs of it"},
+    entry{R"x(occurrences("#"), runs("#"))x", "of the string; longest runs of it"},
     entry{"starts(\"A\"), ends, lower_ends", "without white space at its ends"},
     entry{"contains(\"A\"), lower_contains", "one of the strings"},
-    entry{"is(\"A\", \"B\")", "equal to one of the strings"},
+    entry{R"x(is("A", "B"))x", "equal to one of the strings"},
     entry{"ends_with_punctuation", "with a mark that ends sentences, in any script"},
 };
 

@@ -5,6 +5,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -106,6 +108,27 @@ const std::vector<std::uint8_t>& traits_of_plane() {
 constexpr unsigned payload = 0x3f;  // of a continuation byte
 constexpr bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
+constexpr std::uint64_t lowest_bits = 0x0101010101010101;
+constexpr std::uint64_t highest_bits = lowest_bits << 7U;
+
+std::uint64_t word_at(std::string_view text, std::size_t at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &text[at], sizeof word);
+  return word;
+}
+
+// Counts bytes, eight at once: `marked` sets one bit for each of them in a word, `is_it` is for the rest.
+template <class Marked, class IsIt>
+std::size_t count_bytes(std::string_view text, Marked marked, IsIt is_it) {
+  std::size_t number = 0;
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    number += static_cast<std::size_t>(std::popcount(marked(word_at(text, at))));
+  }
+  for (; at < text.size(); ++at) number += is_it(text[at]) ? 1 : 0;
+  return number;
+}
+
 struct decoded {
   char32_t code_point;
   std::uint8_t bytes;
@@ -169,7 +192,28 @@ character last_character_of(std::string_view text) {
 }
 
 std::size_t characters_in(std::string_view text) {
-  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
+  // of a continuation byte, 10xxxxxx, only the first of both bits is set
+  const std::size_t continuations =
+      count_bytes(text, [](std::uint64_t word) { return (word >> 7U) & ~(word >> 6U) & lowest_bits; }, is_continuation);
+  return text.size() - continuations;
+}
+
+std::size_t count_of(char byte, std::string_view text) {
+  const std::uint64_t repeated = lowest_bits * static_cast<unsigned char>(byte);
+  // the highest bit of a byte is set unless all of its bits are 0
+  const auto equal = [repeated](std::uint64_t word) {
+    const std::uint64_t differs = word ^ repeated;
+    return ~(((differs & ~highest_bits) + ~highest_bits) | differs) & highest_bits;
+  };
+  return count_bytes(text, equal, [byte](char each) { return each == byte; });
+}
+
+std::size_t end_of_ascii(std::string_view text, std::size_t from) {
+  std::size_t at = from;
+  while (at + sizeof(std::uint64_t) <= text.size() && (word_at(text, at) & highest_bits) == 0)
+    at += sizeof(std::uint64_t);
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < ascii_traits.size()) ++at;
+  return at;
 }
 
 std::string_view without_leading_space(std::string_view text) {

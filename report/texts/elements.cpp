@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace gpuhist::report::texts {
 namespace {
@@ -128,7 +129,7 @@ class writing_sink {
   element open_{};
 };
 
-// Counts elements.
+// Counts words.
 class counting_sink {
  public:
   void begin(std::size_t /*at*/) { ++number_; }
@@ -138,6 +139,40 @@ class counting_sink {
  private:
   std::size_t number_ = 0;
 };
+
+// Of a character of ASCII: bit 0 if it continues a token, bit 1 if it is a token by itself.
+constexpr std::array<std::uint8_t, ascii_traits.size()> token_kinds = [] {
+  std::array<std::uint8_t, ascii_traits.size()> made{};
+  for (std::size_t value = 0; value < made.size(); ++value) {
+    const unsigned traits = ascii_traits[value];
+    if ((traits & trait::in_token) != 0) {
+      made[value] = 1;
+    } else if ((traits & trait::space) == 0) {
+      made[value] = 2;
+    }
+  }
+  return made;
+}();
+
+// As divide_tokens(), without branches for ASCII.
+std::size_t number_of_tokens(std::string_view text) {
+  std::size_t number = 0;
+  unsigned continues = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    for (const std::size_t end = end_of_ascii(text, at); at < end; ++at) {
+      const unsigned kind = token_kinds[static_cast<unsigned char>(text[at])];
+      number += (kind & ~continues & 1U) + (kind >> 1U);
+      continues = kind & 1U;
+    }
+    if (at == text.size()) break;
+    const character next = character_at(text.substr(at));
+    const bool is_in_token = (next.traits & trait::in_token) != 0;
+    if ((next.traits & trait::space) == 0 && (!is_in_token || continues == 0)) ++number;
+    continues = is_in_token ? 1 : 0;
+    at += next.bytes;
+  }
+  return number;
+}
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_hexadecimal(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -221,9 +256,10 @@ void divide(std::string_view text, text_part kind, detail needed, std::vector<el
 }
 
 std::size_t number_of_elements(std::string_view text, text_part kind) {
-  if (kind == text_part::word || kind == text_part::token) {
+  if (kind == text_part::token) return number_of_tokens(text);
+  if (kind == text_part::word) {
     counting_sink sink;
-    kind == text_part::word ? divide_words(text, sink) : divide_tokens(text, sink);
+    divide_words(text, sink);
     return sink.number();
   }
   std::size_t number = 0;

@@ -13,7 +13,7 @@ using config::text_part;
 
 // As Python's str.count().
 std::uint64_t occurrences(std::string_view text, std::string_view searched) {
-  if (searched.size() == 1) return static_cast<std::uint64_t>(std::ranges::count(text, searched.front()));
+  if (searched.size() == 1) return count_of(searched.front(), text);
   std::uint64_t found = 0;
   for (std::size_t at = text.find(searched); at != std::string_view::npos;
        at = text.find(searched, at + searched.size())) {
