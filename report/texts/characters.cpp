@@ -1,12 +1,11 @@
 #include "report/texts/characters.hpp"
 
 #include "gpu/host/utf8_meter.hpp"
+#include "report/texts/byte_words.hpp"
 
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -82,12 +81,20 @@ std::uint8_t traits_of_category(char32_t code_point) {
   }
 }
 
+struct range_row {
+  std::span<const range> ranges;
+  std::uint8_t traits;
+};
+
+constexpr std::array range_rows = {range_row{spaces, trait::space}, range_row{row_ends, trait::row_end},
+                                   range_row{end_marks, trait::end_mark | trait::punctuation},
+                                   range_row{other_punctuation, trait::punctuation}};
+
 std::uint8_t found_traits(char32_t code_point) {
   unsigned made = traits_of_category(code_point);
-  if (is_in(spaces, code_point)) made |= trait::space;
-  if (is_in(row_ends, code_point)) made |= trait::row_end;
-  if (is_in(end_marks, code_point)) made |= trait::end_mark | trait::punctuation;
-  if (is_in(other_punctuation, code_point)) made |= trait::punctuation;
+  for (const range_row& row : range_rows) {
+    if (is_in(row.ranges, code_point)) made |= row.traits;
+  }
   return static_cast<std::uint8_t>(made);
 }
 
@@ -98,7 +105,14 @@ const std::vector<std::uint8_t>& traits_of_plane() {
   static const std::vector<std::uint8_t> table = [] {
     std::vector<std::uint8_t> made(plane);
     for (std::size_t code_point = 0; code_point < plane; ++code_point) {
-      made[code_point] = found_traits(static_cast<char32_t>(code_point));
+      made[code_point] = traits_of_category(static_cast<char32_t>(code_point));
+    }
+    for (const range_row& row : range_rows) {
+      for (const range& each : row.ranges) {
+        for (char32_t code_point = each.first; code_point <= each.last && code_point < plane; ++code_point) {
+          made[code_point] |= row.traits;
+        }
+      }
     }
     return made;
   }();
@@ -108,23 +122,13 @@ const std::vector<std::uint8_t>& traits_of_plane() {
 constexpr unsigned payload = 0x3f;  // of a continuation byte
 constexpr bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
-constexpr std::uint64_t lowest_bits = 0x0101010101010101;
-constexpr std::uint64_t highest_bits = lowest_bits << 7U;
-
-std::uint64_t word_at(std::string_view text, std::size_t at) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, &text[at], sizeof word);
-  return word;
-}
-
-// Counts bytes, eight at once: `marked` sets one bit for each of them in a word, `is_it` is for the rest.
+// Counts bytes, eight at once: `marked` sets the highest bit of each of them in a word, `is_it` is for the rest.
 template <class Marked, class IsIt>
 std::size_t count_bytes(std::string_view text, Marked marked, IsIt is_it) {
-  std::size_t number = 0;
+  marked_bytes found;
   std::size_t at = 0;
-  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
-    number += static_cast<std::size_t>(std::popcount(marked(word_at(text, at))));
-  }
+  for (; at + word_bytes <= text.size(); at += word_bytes) found.add(marked(word_at(text, at)));
+  std::size_t number = found.number();
   for (; at < text.size(); ++at) number += is_it(text[at]) ? 1 : 0;
   return number;
 }
@@ -194,7 +198,7 @@ character last_character_of(std::string_view text) {
 std::size_t characters_in(std::string_view text) {
   // of a continuation byte, 10xxxxxx, only the first of both bits is set
   const std::size_t continuations =
-      count_bytes(text, [](std::uint64_t word) { return (word >> 7U) & ~(word >> 6U) & lowest_bits; }, is_continuation);
+      count_bytes(text, [](std::uint64_t word) { return word & ~(word << 1U); }, is_continuation);
   return text.size() - continuations;
 }
 
@@ -206,14 +210,6 @@ std::size_t count_of(char byte, std::string_view text) {
     return ~(((differs & ~highest_bits) + ~highest_bits) | differs) & highest_bits;
   };
   return count_bytes(text, equal, [byte](char each) { return each == byte; });
-}
-
-std::size_t end_of_ascii(std::string_view text, std::size_t from) {
-  std::size_t at = from;
-  while (at + sizeof(std::uint64_t) <= text.size() && (word_at(text, at) & highest_bits) == 0)
-    at += sizeof(std::uint64_t);
-  while (at < text.size() && static_cast<unsigned char>(text[at]) < ascii_traits.size()) ++at;
-  return at;
 }
 
 std::string_view without_leading_space(std::string_view text) {

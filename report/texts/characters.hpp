@@ -64,9 +64,6 @@ std::size_t characters_in(std::string_view text);
 /// How often a byte occurs.
 std::size_t count_of(char byte, std::string_view text);
 
-/// The first byte at `from` or after it that is not ASCII; the end of the text if there is none.
-std::size_t end_of_ascii(std::string_view text, std::size_t from);
-
 /// Without white space at its beginning, and at its end.
 std::string_view without_leading_space(std::string_view text);
 std::string_view without_trailing_space(std::string_view text);
