@@ -181,7 +181,7 @@ std::string text_function::usage() const {
     case operand::condition:
       return name + "(CONDITION)";
     case operand::strings:
-      return name + "(\"A\", \"B\")";
+      return name + R"(("A", "B"))";
     case operand::number:
       return name + "(N)";
   }
