@@ -2,6 +2,7 @@
 #include "config/expression.hpp"
 
 #include "config/expression_lexer.hpp"
+#include "config/suggest.hpp"
 #include "config/text.hpp"
 #include "config/text_functions.hpp"
 #include "config/usage_error.hpp"
@@ -290,9 +291,20 @@ class parser {
   [[nodiscard]] reference::form form_of(const lexeme& token) const {
     const auto* const found = std::ranges::find(functions, token.typed, &function_row::name);
     if (found != functions.end()) return found->form;
+    for (const text_function& each : text_functions()) {
+      if (each.name == token.typed) refuse("this is typed as " + each.usage(), token.at);
+    }
+    std::vector<std::string_view> known;
+    for (const function_row& each : functions) known.push_back(each.name);
+    for (const text_function& each : text_functions()) {
+      if (each.takes != text_function::operand::none) known.emplace_back(each.name);
+    }
+    const auto meant = likely_name(token.typed, known);
     refuse("there is no function " + quote(token.typed) +
-               "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), sum(FORMULA), "
-               "mean(FORMULA), quantiles such as p99(FORMULA), and those of texts such as line_share(CONDITION)",
+               (meant ? "; did you mean " + std::string(*meant) + "?"
+                      : "; the functions are count(BUCKET), share(BUCKET), match(NAME), number(\"SELECTOR\"), "
+                        "sum(FORMULA), mean(FORMULA), quantiles such as p99(FORMULA), and those of texts such as "
+                        "line_share(CONDITION)"),
            token.at);
   }
 

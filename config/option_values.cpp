@@ -214,7 +214,9 @@ void add_presets(counting_options& to, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const preset* const found = find_preset(name);
     if (found == nullptr) refuse_preset(name);
-    for (const std::string_view scheme : found->schemes) to.schemes.emplace_back(scheme);
+    for (const std::string_view scheme : found->schemes) {  // of a preset that is given twice, once
+      if (std::ranges::find(to.schemes, scheme) == to.schemes.end()) to.schemes.emplace_back(scheme);
+    }
     for (const preset_rule& rule : found->rules) {
       units.rules.push_back(name + "." + std::string(rule.name) + "=" + std::string(rule.condition));
     }

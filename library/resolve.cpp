@@ -504,7 +504,13 @@ std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, c
       throw config::option_error(option,
                                  "another rule has the name " + config::quote(rule.name) + "; give another name");
     }
-    made.push_back({.name = rule.name, .when = resolve_condition(option, rule.condition, of_units)});
+    try {
+      made.push_back({.name = rule.name, .when = resolve_condition(option, rule.condition, of_units)});
+    } catch (const config::option_error& error) {
+      if (rule.name == config::trimmed(each)) throw;
+      throw config::option_error(option, error.error() + "\n    (" + config::quote(rule.name) +
+                                             " before = is the name of the rule; for 'is equal to' give ==)");
+    }
     check_names(made.back().when, option, shape);
   }
   return made;

@@ -72,7 +72,7 @@ class json_selector final : public line_selector {
   void reserve(std::size_t bytes) {
     if (capacity_ > kept_bytes && bytes <= kept_bytes) {
       parser_ = std::make_unique<ondemand::parser>();
-      padded_ = {};
+      std::string().swap(padded_);
       capacity_ = 0;
     }
     if (bytes <= capacity_) return;

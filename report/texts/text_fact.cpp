@@ -4,6 +4,7 @@
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/texts/characters.hpp"
+#include "report/texts/elements.hpp"
 
 #include <charconv>
 #include <utility>
@@ -51,6 +52,18 @@ std::vector<std::string> strings_for(const text_function& function, const placed
         operand);
   }
   return made;
+}
+
+// A string that is never an element would never be found.
+void check_elements(const text_function& function, const std::vector<std::string>& strings, const placed_text& at) {
+  if (function.of == config::text_part::text) return;
+  for (const std::string& each : strings) {
+    std::string room;
+    std::vector<element> found;
+    divide(as_utf8(each, room), function.of, detail::characters, found);
+    if (found.size() == 1 && found.front().bytes == each.size()) continue;
+    refuse(config::quote(each) + " is never one element; give contains(" + config::quote(each) + ")", at);
+  }
 }
 
 element_condition::name resolved(const config::expression& typed, const reference& name) {
@@ -113,6 +126,7 @@ text_fact::text_fact(std::string_view function, const config::placed_text& typed
       break;
     case operand::strings:
       strings_ = strings_for(function_, typed);
+      check_elements(function_, strings_, typed);
       break;
     case operand::number:
       number_ = number_in(function_, typed);

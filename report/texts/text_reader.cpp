@@ -3,6 +3,7 @@
 #include "report/texts/characters.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gpuhist::report::texts {
@@ -11,13 +12,15 @@ namespace {
 using config::text_measure;
 using config::text_part;
 
-// As Python's str.count().
+// As Python's str.count(). The search takes linear time: memmem() of glibc.
 std::uint64_t occurrences(std::string_view text, std::string_view searched) {
   if (searched.size() == 1) return count_of(searched.front(), text);
   std::uint64_t found = 0;
-  for (std::size_t at = text.find(searched); at != std::string_view::npos;
-       at = text.find(searched, at + searched.size())) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const void* const next = ::memmem(rest.data(), rest.size(), searched.data(), searched.size());
+    if (next == nullptr) break;
     ++found;
+    rest.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(next) - rest.data()) + searched.size());
   }
   return found;
 }
@@ -104,6 +107,12 @@ void fill(const element_condition::name& name, std::span<const element> elements
   }
 }
 
+// Frees its memory, which an assignment may keep.
+template <class Container>
+void release(Container& of) {
+  Container().swap(of);
+}
+
 double quotient(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? gates::unknown : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -177,6 +186,11 @@ text_reader::~text_reader() = default;
 
 std::span<const double> text_reader::read(std::string_view text) {
   text_ = as_utf8(text, room_);
+  if (text_.size() > max_bytes) {
+    std::ranges::fill(values_, gates::unknown);
+    release(room_);
+    return values_;
+  }
   for (division& each : divisions_) each.is_made = false;
   for (joined_text& each : with_blanks_) each.is_made = false;
   for (joined_text& each : without_blanks_) each.is_made = false;
@@ -184,12 +198,16 @@ std::span<const double> text_reader::read(std::string_view text) {
   has_lower_ = false;
   for (std::size_t i = 0; i < facts_.size(); ++i) values_[i] = value_of(facts_[i], i);
   if (text.size() > kept_bytes) {
-    for (division& each : divisions_) each.elements = {};
-    with_blanks_ = {};
-    without_blanks_ = {};
-    room_ = {};
-    lower_ = {};
-    counts_ = {};
+    for (division& each : divisions_) release(each.elements);
+    for (auto* const all : {&with_blanks_, &without_blanks_}) {
+      for (joined_text& each : *all) {
+        release(each.text);
+        release(each.begins);
+      }
+    }
+    release(room_);
+    release(lower_);
+    release(counts_);
     equals_.clear(0);
   }
   return values_;

@@ -23,8 +23,11 @@ namespace gpuhist::report::texts {
 /// One thread at a time. Memory: some times the bytes of the longest text; of more than kept_bytes it is released.
 class text_reader {
  public:
-  /// The most bytes of a text.
-  static constexpr std::size_t max_bytes = std::size_t{1} << 31U;
+  /// The most bytes of a text, also with U+FFFD for malformed sequences: twice as many are less than 4 GiB.
+  static constexpr std::size_t max_bytes = (std::size_t{1} << 31U) - 1;
+
+  /// The buffers for longer texts are released.
+  static constexpr std::size_t kept_bytes = std::size_t{1} << 20U;
 
   /// Borrows the facts.
   explicit text_reader(std::span<const text_fact> facts);
@@ -32,13 +35,12 @@ class text_reader {
   text_reader& operator=(const text_reader&) = delete;
   ~text_reader();
 
-  /// The values of all facts for a text of at most max_bytes, until the next call; NaN: it has none. Malformed
-  /// sequences of UTF-8 are read as U+FFFD.
+  /// The values of all facts for a text, until the next call; NaN: it has none, as a text of more than max_bytes.
+  /// Malformed sequences of UTF-8 are read as U+FFFD.
   std::span<const double> read(std::string_view text);
 
  private:
   static constexpr std::size_t kinds = 9;
-  static constexpr std::size_t kept_bytes = std::size_t{1} << 20U;
 
   // Of the elements of a kind, in the text that was passed last.
   struct division {

@@ -15,8 +15,13 @@ std::string_view as_characters(std::span<const std::byte> text) {
 
 }  // namespace
 
-line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference)
-    : plan_(plan), delimiter_(delimiter), values_(plan.facts.size() * max_lines), of_line_(plan.facts.size()) {
+line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference,
+                       std::mutex& long_lines)
+    : plan_(plan),
+      delimiter_(delimiter),
+      long_lines_(long_lines),
+      values_(plan.facts.size() * max_lines),
+      of_line_(plan.facts.size()) {
   if (plan.matches) {
     words_ = matches_.emplace(*plan.matches).words_per_line();
     matched_.resize(max_lines * words_);
@@ -49,15 +54,17 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
 }
 
 // The text of a line that is as long as the limit may be cut.
-void line_facts::read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends,
+void line_facts::read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
                             std::optional<std::byte> end) {
   if (!texts_) return;
-  const std::string_view all = as_characters(texts);
+  const std::string_view all = as_characters(measured);
   std::uint32_t begin = 0;
   for (std::size_t line = 0; line < ends.size(); begin = ends[line++]) {
     std::string_view text = all.substr(begin, ends[line] - begin);
     const bool is_whole = text.size() < plan_.max_bytes;
     if (end && text.ends_with(std::to_integer<char>(*end))) text.remove_suffix(1);
+    std::unique_lock lock(long_lines_, std::defer_lock);
+    if (text.size() > texts::text_reader::kept_bytes) lock.lock();
     const std::span<const double> found = is_whole ? texts_->read(text) : std::span<const double>();
     for (std::size_t i = 0; i < facts_of_texts_.size(); ++i) {
       values_[facts_of_texts_[i] * max_lines + line] = is_whole ? found[i] : gates::unknown;
@@ -82,7 +89,7 @@ void line_facts::read_open() {
   if (part_) return read_part();
   line_.swap(open_);
   open_.clear();
-  if (open_.capacity() > kept_bytes) open_ = {};
+  if (open_.capacity() > kept_bytes) std::string().swap(open_);
   const auto end = static_cast<std::uint32_t>(line_.size());
   read(std::as_bytes(std::span(line_)), {&end, 1});
 }

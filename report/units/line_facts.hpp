@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,8 @@ namespace gpuhist::report::units {
 class line_facts {
  public:
   /// Borrows the plan. `delimiter`: ends a line. `reference`: of event_windows; nothing: that of the plan.
-  line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference);
+  /// `long_lines`: held while a text is read that needs much memory.
+  line_facts(const line_reading& plan, char delimiter, std::optional<std::int64_t> reference, std::mutex& long_lines);
   line_facts(const line_facts&) = delete;
   line_facts& operator=(const line_facts&) = delete;
 
@@ -37,7 +39,8 @@ class line_facts {
   /// Computes the functions of the texts that are measured, of the lines that were read: the lines, or the values of a
   /// field. `ends`: the offset after each, which may have `end` there; nothing: texts have no end. Without such
   /// functions it has no effect.
-  void read_texts(std::span<const std::byte> texts, std::span<const std::uint32_t> ends, std::optional<std::byte> end);
+  void read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
+                  std::optional<std::byte> end);
 
   /// Adds text of the line that is open.
   void extend_open(std::span<const std::byte> text);
@@ -97,6 +100,7 @@ class line_facts {
 
   const line_reading& plan_;
   const char delimiter_;
+  std::mutex& long_lines_;
   std::optional<lines::match_reader> matches_;
   std::size_t words_ = 0;                 // of a line in matched_
   std::vector<std::size_t> expressions_;  // of the facts that are matches, in their order

@@ -37,7 +37,7 @@ std::size_t line_values::read(std::span<const std::byte> text, std::span<std::ui
 void line_values::extend_open(std::span<const std::byte> text) {
   open_is_too_long_ = open_is_too_long_ || text.size() > max_bytes_ - open_.size();
   if (open_is_too_long_) {
-    open_ = {};
+    std::string().swap(open_);
   } else {
     open_ += characters(text);
   }
@@ -53,7 +53,7 @@ void line_values::read_open(std::uint64_t line) {
   }
   open_is_too_long_ = false;
   open_.clear();
-  if (open_.capacity() > max_values) open_ = {};
+  if (open_.capacity() > max_values) std::string().swap(open_);
 }
 
 void line_values::follow(const line_values& earlier, std::uint64_t first_line) {
@@ -76,7 +76,7 @@ measured_field line_values::found_in(std::size_t line, std::uint64_t bytes) cons
 
 void line_values::clear() {
   values_.clear();
-  if (values_.capacity() > 2 * max_values) values_ = {};
+  if (values_.capacity() > 2 * max_values) std::string().swap(values_);
   faults_.clear();
   without_value_ = 0;
   without_field_ = 0;

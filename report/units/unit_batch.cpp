@@ -62,7 +62,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines, std::opt
     value_ends_.resize(max_units);
   }
   if (meter.plan().lines) {
-    facts_.emplace(*meter.plan().lines, static_cast<char>(meter.plan().shape.delimiter), reference);
+    facts_.emplace(*meter.plan().lines, static_cast<char>(meter.plan().shape.delimiter), reference, long_lines);
   }
   for (const unit_formula& each : meter.formulas()) {
     evaluations_.push_back(each.formula == nullptr ? std::nullopt

@@ -687,7 +687,6 @@ counted_unit unit_reader::counted(const gpu::tally& counts, const sequence_count
                     .counts = counts,
                     .sequences = sequences};
   if (fields_ != nullptr) made.field = fields_->found_in(unit, counts.bytes());
-  if (batch_.is_absent(unit)) made.field = measured_field{.cause = "no value"};
   return made;
 }
 
@@ -695,6 +694,7 @@ counted_unit unit_reader::counted_in_batch(std::size_t unit) {
   batch_.count(unit, scratch_);
   counted_unit made = counted(scratch_, batch_.sequences_of(unit), unit);
   made.rules = holding_;
+  if (batch_.is_absent(unit)) made.field = measured_field{.cause = "no value"};
   if (!meter_.plan().shows_text) return made;
   const std::span<const std::byte> text = batch_.text_of(unit, unit);
   made.text.emplace(reinterpret_cast<const char*>(text.data()), text.size());

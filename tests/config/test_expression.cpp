@@ -274,6 +274,8 @@ TEST_CASE("an error shows the text, and a caret below the character that it is a
                                 error_row{"p99( ) > 1", 5, "a formula of units is missing"},
                                 error_row{"p0(a) > 1", 0, "above 0 and at most 100"},
                                 error_row{"line_share(a", 10, "this parenthesis is not closed"},
+                                error_row{"line_shre(a) > 1", 0, "did you mean line_share?"},
+                                error_row{"duplicate_lines(a) > 1", 0, "this is typed as duplicate_lines"},
                                 error_row{"line_share() > 1", 11, "the operand is missing"},
                                 error_row{"line_share(a > 1)", 0, "this is a number"},
                                 error_row{"p100.1(a) > 1", 0, "above 0 and at most 100"},

@@ -163,6 +163,17 @@ TEST_CASE("a value that is longer than a batch is one unit") {
   CHECK(found.counted.bytes() == large.size() + 4);
 }
 
+TEST_CASE("a value that is longer than a batch is measured after one that is absent, as after any other") {
+  const std::string large(std::size_t{17} << 20U, 'x');
+  const std::vector<value> values = {std::nullopt, large, "y", std::nullopt, large};
+  for (const std::size_t at_once : {1U, 2U, 5U}) {
+    CAPTURE(at_once);
+    const fed made = feed(by_value("bytes > 1000"), values, at_once);
+    CHECK(made.kept == std::vector<bool>{false, true, false, false, true});
+    CHECK(made.counted.units()->without_field == 2);
+  }
+}
+
 TEST_CASE("without units values are only counted, and all are kept") {
   const column data(3, 500);
   const fed found = feed({.schemes = {"bytes"}}, data.values, 100);

@@ -70,7 +70,9 @@ TEST_CASE("A function of texts refuses an operand that it does not take, and say
            row{"line_share", "entropy > 3", "is no name of a condition of an element; names are bytes, characters"},
            row{"line_share", "characters", "compare it with something"},
            row{"line_share", "starts > 3", "this is typed as starts(\"A\", \"B\")"},
-           row{"line_share", "letters(\"a\") > 3", "there is no function \"letters\""},
+           row{"line_share", "letters(\"a\") > 3", "this is typed as letters"},
+           row{"words_of", "\"the\", \"a b\"", "is never one element; give contains(\"a b\")"},
+           row{"distinct_tokens_of", "\"don't\"", "is never one element"},
            row{"line_share", "count(digit) > 3", "is no name of a condition of an element"},
            row{"starts", "\"a\"", "is of an element of a text"},
            row{"lower_contains", "\"Terms\"", "give \"terms\" instead of \"Terms\""},
@@ -146,10 +148,10 @@ TEST_CASE("Words that share their length and first byte with a string of a set a
   CHECK_FALSE(set.find("x234567890123456x"));  // 17 bytes: the same length modulo 16 as "x"
 }
 
-TEST_CASE("The first of equal strings is found among many, however full the table is") {
+TEST_CASE("The first of equal strings is found among many, however the table grows") {
   std::mt19937 random(3);
   std::vector<std::string> strings;
-  for (std::size_t i = 0; i < 5000; ++i) strings.push_back(std::to_string(random() % 2000));
+  for (std::size_t i = 0; i < 50'000; ++i) strings.push_back(std::to_string(random() % 20'000));
   equal_strings table;
   table.clear(strings.size());
   std::map<std::string, std::uint32_t> first;
