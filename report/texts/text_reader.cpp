@@ -184,8 +184,8 @@ void text_reader::note_needs() {
 
 text_reader::~text_reader() = default;
 
-std::span<const double> text_reader::read(std::string_view text) {
-  text_ = as_utf8(text, room_);
+std::span<const double> text_reader::read(std::string_view text, encoding known) {
+  text_ = known == encoding::utf8 ? text : as_utf8(text, room_);
   if (text_.size() > max_bytes) {
     std::ranges::fill(values_, gates::unknown);
     release(room_);

@@ -29,6 +29,9 @@ class text_reader {
   /// The buffers for longer texts are released.
   static constexpr std::size_t kept_bytes = std::size_t{1} << 20U;
 
+  /// What is known of the bytes of a text.
+  enum class encoding : std::uint8_t { any, utf8 };
+
   /// Borrows the facts.
   explicit text_reader(std::span<const text_fact> facts);
   text_reader(const text_reader&) = delete;
@@ -37,7 +40,7 @@ class text_reader {
 
   /// The values of all facts for a text, until the next call; NaN: it has none, as a text of more than max_bytes.
   /// Malformed sequences of UTF-8 are read as U+FFFD.
-  std::span<const double> read(std::string_view text);
+  std::span<const double> read(std::string_view text, encoding known = encoding::any);
 
  private:
   static constexpr std::size_t kinds = 9;

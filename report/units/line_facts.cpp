@@ -55,7 +55,7 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
 
 // The text of a line that is as long as the limit may be cut.
 void line_facts::read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
-                            std::optional<std::byte> end) {
+                            std::optional<std::byte> end, texts::text_reader::encoding known) {
   if (!texts_) return;
   const std::string_view all = as_characters(measured);
   std::uint32_t begin = 0;
@@ -65,7 +65,7 @@ void line_facts::read_texts(std::span<const std::byte> measured, std::span<const
     if (end && text.ends_with(std::to_integer<char>(*end))) text.remove_suffix(1);
     std::unique_lock lock(long_lines_, std::defer_lock);
     if (text.size() > texts::text_reader::kept_bytes) lock.lock();
-    const std::span<const double> found = is_whole ? texts_->read(text) : std::span<const double>();
+    const std::span<const double> found = is_whole ? texts_->read(text, known) : std::span<const double>();
     for (std::size_t i = 0; i < facts_of_texts_.size(); ++i) {
       values_[facts_of_texts_[i] * max_lines + line] = is_whole ? found[i] : gates::unknown;
     }

@@ -40,7 +40,7 @@ class line_facts {
   /// field. `ends`: the offset after each, which may have `end` there; nothing: texts have no end. Without such
   /// functions it has no effect.
   void read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
-                  std::optional<std::byte> end);
+                  std::optional<std::byte> end, texts::text_reader::encoding known);
 
   /// Adds text of the line that is open.
   void extend_open(std::span<const std::byte> text);

@@ -99,14 +99,14 @@ std::size_t unit_batch::fill(std::span<const std::byte> text, std::uint64_t firs
 void unit_batch::read_facts() {
   facts_->read(text_, std::span(ends_).first(units_));
   facts_->read_texts(fields_ ? fields_->text() : text_, std::span(fields_ ? value_ends_ : ends_).first(units_),
-                     end_of_texts());
+                     end_of_texts(), encoding_of_texts());
 }
 
 void unit_batch::read_open() {
   facts_->read_open();
   const std::span<const std::byte> text = fields_ ? fields_->text() : facts_->open_text();
   const auto end = static_cast<std::uint32_t>(text.size());
-  facts_->read_texts(text, {&end, 1}, end_of_texts());
+  facts_->read_texts(text, {&end, 1}, end_of_texts(), encoding_of_texts());
 }
 
 std::size_t unit_batch::fill(std::span<const pipeline::text_value> values) {

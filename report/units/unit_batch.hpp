@@ -133,6 +133,9 @@ class unit_batch {
   std::size_t fill_parts(std::uint64_t bytes);
   std::size_t fill_values(std::uint64_t first_line);
   void read_facts();
+  [[nodiscard]] texts::text_reader::encoding encoding_of_texts() const {  // values of JSON are valid
+    return fields_ ? texts::text_reader::encoding::utf8 : texts::text_reader::encoding::any;
+  }
   [[nodiscard]] std::optional<std::byte> end_of_texts() const {
     if (meter_.plan().shape.are_values()) return std::nullopt;
     return fields_ ? unit_meter::end_of_value : meter_.plan().shape.delimiter;
