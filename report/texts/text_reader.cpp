@@ -194,7 +194,6 @@ std::span<const double> text_reader::read(std::string_view text, encoding known)
   for (division& each : divisions_) each.is_made = false;
   for (joined_text& each : with_blanks_) each.is_made = false;
   for (joined_text& each : without_blanks_) each.is_made = false;
-  characters_.reset();
   has_lower_ = false;
   for (std::size_t i = 0; i < facts_.size(); ++i) values_[i] = value_of(facts_[i], i);
   if (text.size() > kept_bytes) {
@@ -217,8 +216,7 @@ double text_reader::value_of(const text_fact& fact, std::size_t index) {
   if (fact.of() != text_part::text) return value_of_elements(fact, index);
   switch (fact.what()) {
     case text_measure::characters:
-      if (!characters_) characters_ = characters_in(text_);
-      return static_cast<double>(*characters_);
+      return static_cast<double>(characters_in(text_));
     case text_measure::occurrences:
       return static_cast<double>(occurrences(text_, fact.strings()));
     case text_measure::contains:
@@ -237,6 +235,7 @@ double text_reader::value_of_elements(const text_fact& fact, std::size_t index) 
   const division& of = divided(fact.of());
   condition_reader::outcome found{.elements = of.elements.size(), .characters = of.characters};
   if (conditions_[index]) found = conditions_[index]->read(text_, of.elements);
+  if (of.elements.size() < fact.number()) return 0;  // there is no sequence
   switch (fact.what()) {
     case text_measure::count:
       return static_cast<double>(found.elements);
@@ -334,9 +333,7 @@ double text_reader::distinct_among(const text_fact& fact, const string_set& stri
 // Of equals, the first. Precondition: there are at least `number` elements.
 text_reader::frequent_sequence text_reader::most_frequent(const joined_text& of, std::size_t number) {
   const std::size_t sequences = of.begins.size() - number;
-  const auto string_of = [&](std::uint32_t first) {
-    return std::string_view(of.text).substr(of.begins[first], of.begins[first + number] - of.begins[first]);
-  };
+  const auto string_of = [&](std::uint32_t first) { return of.sequence(first, number); };
   equals_.clear(sequences);
   counts_.assign(sequences, 0);
   for (std::uint32_t first = 0; first < sequences; ++first) ++counts_[equals_.first_equal(first, string_of)];
@@ -357,7 +354,6 @@ std::uint64_t characters_of(std::span<const element> elements) {
 double text_reader::top_characters(const text_fact& fact) {
   const std::size_t number = fact.number();
   const std::span<const element> elements = divided(fact.of()).elements;
-  if (elements.size() < number) return 0;
   const frequent_sequence top = most_frequent(joined(fact.of(), " "), number);
   const std::uint64_t length = characters_of(elements.subspan(top.first, number)) + number - 1;
   return static_cast<double>(length * top.times);
@@ -367,11 +363,8 @@ double text_reader::top_characters(const text_fact& fact) {
 double text_reader::repeated_characters(const text_fact& fact) {
   const std::size_t number = fact.number();
   const std::span<const element> elements = divided(fact.of()).elements;
-  if (elements.size() < number) return 0;
   const joined_text& all = joined(fact.of(), "");
-  const auto string_of = [&](std::uint32_t first) {
-    return std::string_view(all.text).substr(all.begins[first], all.begins[first + number] - all.begins[first]);
-  };
+  const auto string_of = [&](std::uint32_t first) { return all.sequence(first, number); };
   equals_.clear(elements.size());
   std::uint64_t sum = 0;
   for (std::size_t first = 0; first + number <= elements.size();) {
@@ -389,13 +382,10 @@ double text_reader::repeated_characters(const text_fact& fact) {
 // Where it occurs in the text, its words with one blank between them.
 double text_reader::top_covered(const text_fact& fact) {
   const std::size_t number = fact.number();
-  const std::span<const element> elements = divided(fact.of()).elements;
-  if (elements.size() < number) return 0;
   const joined_text& all = joined(fact.of(), " ");
   const frequent_sequence top = most_frequent(all, number);
-  const std::size_t begin = all.begins[top.first];
-  const std::string_view sequence =
-      std::string_view(all.text).substr(begin, all.begins[top.first + number] - begin - 1);
+  std::string_view sequence = all.sequence(top.first, number);
+  sequence.remove_suffix(1);  // the blank after it
   return static_cast<double>(occurrences(text_, sequence) * characters_in(sequence));
 }
 
@@ -403,11 +393,8 @@ double text_reader::top_covered(const text_fact& fact) {
 double text_reader::repeated_covered(const text_fact& fact) {
   const std::size_t number = fact.number();
   const std::span<const element> elements = divided(fact.of()).elements;
-  if (elements.size() < number) return 0;
   const joined_text& all = joined(fact.of(), " ");
-  const auto string_of = [&](std::uint32_t first) {
-    return std::string_view(all.text).substr(all.begins[first], all.begins[first + number] - all.begins[first]);
-  };
+  const auto string_of = [&](std::uint32_t first) { return all.sequence(first, number); };
   equals_.clear(elements.size());
   std::uint64_t sum = 0;
   std::size_t covered = 0;  // of the words of the sequence, by an earlier one

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +60,11 @@ class text_reader {
     bool is_made = false;
     std::string text;
     std::vector<std::uint32_t> begins;  // of each element, and after the last one
+
+    // With what follows each of its elements.
+    [[nodiscard]] std::string_view sequence(std::size_t first, std::size_t number) const {
+      return std::string_view(text).substr(begins[first], begins[first + number] - begins[first]);
+    }
   };
   class condition_reader;
 
@@ -74,6 +78,7 @@ class text_reader {
 
   [[nodiscard]] double among(const text_fact& fact, const string_set& strings);
   [[nodiscard]] double distinct_among(const text_fact& fact, const string_set& strings);
+  // Precondition: the text has fact.number() elements.
   [[nodiscard]] double top_characters(const text_fact& fact);
   [[nodiscard]] double repeated_characters(const text_fact& fact);
   [[nodiscard]] double top_covered(const text_fact& fact);
@@ -93,7 +98,6 @@ class text_reader {
   std::array<division, kinds> divisions_;
   std::array<joined_text, kinds> with_blanks_;
   std::array<joined_text, kinds> without_blanks_;
-  std::optional<std::size_t> characters_;
   bool has_lower_ = false;
   std::string lower_;
   equal_strings equals_;
