@@ -1,5 +1,6 @@
 #include "report/texts/characters.hpp"
 
+#include "gpu/host/utf8_automaton.hpp"
 #include "gpu/host/utf8_meter.hpp"
 #include "report/texts/byte_words.hpp"
 
@@ -158,26 +159,19 @@ struct sequence {
 };
 
 sequence sequence_at(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = at(0);
-  if (first < 0x80) return {.bytes = 1, .is_valid = true};
-  if (first < 0xc2 || first > 0xf4) return {.bytes = 1, .is_valid = false};
-  std::size_t expected = 4;
-  if (first < 0xf0) expected = first < 0xe0 ? 2 : 3;
-  // the second byte of table 3-7 of the Unicode standard
-  unsigned lowest = 0x80;
-  unsigned highest = 0xbf;
-  if (first == 0xe0) lowest = 0xa0;
-  if (first == 0xed) highest = 0x9f;
-  if (first == 0xf0) lowest = 0x90;
-  if (first == 0xf4) highest = 0x8f;
+  namespace utf8 = gpu::host::utf8;
+  const auto class_at = [&](std::size_t i) { return utf8::class_of(static_cast<unsigned char>(text[i])); };
+  const utf8::byte_class first = class_at(0);
+  auto read = static_cast<utf8::state>(utf8::begin_with(first).next / utf8::byte_classes);
+  if (read == utf8::start) return {.bytes = 1, .is_valid = first == utf8::ascii};
   std::size_t found = 1;
-  while (found < expected && found < text.size() && at(found) >= lowest && at(found) <= highest) {
-    ++found;
-    lowest = 0x80;
-    highest = 0xbf;
+  for (; found < text.size() && read != utf8::start; ++found) {
+    const utf8::continuation_rule& rule = utf8::continuation_rules[read];
+    const utf8::byte_class next = class_at(found);
+    if (next < rule.first || next > rule.last) break;
+    read = rule.next;
   }
-  return {.bytes = found, .is_valid = found == expected};
+  return {.bytes = found, .is_valid = read == utf8::start};
 }
 
 }  // namespace
