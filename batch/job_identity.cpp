@@ -139,8 +139,8 @@ json names_as_json(const std::vector<report::units::unit_rule>& rules) {
 }
 
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, where, rules, filter, top, distribution, quantiles, watched, lines, shows_text,
-               held_bytes] = from;
+  const auto& [shape, each, field, rewriting, where, rules, filter, top, distribution, quantiles, watched, lines,
+               shows_text, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
@@ -151,6 +151,7 @@ void add_units(json& to, const report::units::unit_plan& from) {
       to["without-field"] = filter && filter->units == report::units::filtering::kept::selected ? "keep" : "drop";
     }
   }
+  for (const report::texts::rewriting_step& step : rewriting) to["rewrite"].push_back({step.name, step.typed});
   if (shows_text) to["show-text"] = true;
   if (where) to["where"] = text_as_json(where->text());
   if (!filter && from.divides_rules()) to[names_of_rules] = names_as_json(rules);

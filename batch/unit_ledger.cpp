@@ -13,7 +13,7 @@ constexpr std::size_t records_in_memory = std::size_t{1} << 20U;  // bytes
 
 // That are counted one by one.
 std::size_t number_of_rules(const library::counting_plan& planned) {
-  return planned.units && planned.units->divides_rules() ? planned.units->counted_rules() : 0;
+  return planned.units ? planned.units->counted_rows() : 0;
 }
 
 }  // namespace

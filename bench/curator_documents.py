@@ -246,21 +246,34 @@ class Writer:
         kind = self.chosen.choice(("marks", "spaces", "japanese"))
         return self.chosen.choice(("\n", "\n\n", "\n\n\n")).join(sentence(kind) for _ in range(self.chosen.randint(8, 40)))
 
+    def page(self):
+        """Lines of a page of the web: few words, no end, citations, curly brackets, policies, scripts."""
+        kinds = (lambda line: line, lambda line: " ".join(line.split()[: self.chosen.randint(1, 4)]) + self.chosen.choice((".", "!", "", '."', " .")),
+                 lambda line: line.rstrip(".!?\"") + self.chosen.choice(("", "...", ":", " [1]", ". [edit]", "….", ".[citation needed]")),
+                 lambda line: line.replace(" ", f" [{self.chosen.choice(('1', '23', '', '٣', 'edit', 'citation needed', 'x'))}] ", 1),
+                 lambda line: f"{self.chosen.choice(BOILERPLATE)} {line}", lambda line: f"  {line}\u00a0")  # fmt: skip
+        rare = ("{", "}", "Lorem ipsum", "lorem ipsum {", "Please enable JavaScript.", "javascript {x}", "x" * 1001, "U.S. Mr. Smith's 3.5 e.g. a.b. wait... no?!")
+        lines = [self.chosen.choice(kinds)(each) if self.chosen.random() < 0.5 else each for each in self.lines()[: self.chosen.randint(1, 20)]]
+        if self.chosen.random() < 0.15:
+            lines[self.chosen.randrange(len(lines))] += f" {self.chosen.choice(rare)} {self.chosen.choice(('x.', 'x', ''))}"
+        return self.chosen.choice(("\n", "\n\n", "\r\n")).join(lines)
+
     KINDS = ((prose, 15), (other_language, 15), (sprinkled, 14), (words_of_mean_length, 6), (with_words_of_signs, 8), (code, 3), (table, 3),
              (listed, 4), (bulleted, 4), (lines_with_ends, 7), (short_lines, 5), (with_duplicates, 8), (with_repeated_words, 10),
              (of_few_words, 3), (with_boilerplate, 4), (with_urls, 3), (with_long_word, 0.3), (short, 2), (run_of_marks, 2), (apart, 4))  # fmt: skip
 
-    def text(self):
-        make = self.chosen.choices([each for each, _ in self.KINDS], [weight for _, weight in self.KINDS])[0]
+    def text(self, kinds=KINDS):
+        make = self.chosen.choices([each for each, _ in kinds], [weight for _, weight in kinds])[0]
         return make(self)
 
 
-def write_documents(path, number, seed=11):
+def write_documents(path, number, are_pages=False, seed=11):
     """Writes `number` documents, every second one with escapes for all characters beyond ASCII. The first two have
-    100,000 and 100,001 words."""
+    100,000 and 100,001 words. `are_pages`: half of the others are of the kind page()."""
     writer = Writer(seed)
+    kinds = (*Writer.KINDS, (Writer.page, sum(weight for _, weight in Writer.KINDS))) if are_pages else Writer.KINDS
     long = [" ".join(writer.chosen.choices([*writer.by_length[5], "the", "of"], k=words)) + "." for words in (100_000, 100_001)]
     with open(path, "w", encoding="utf-8") as out:
         for at in range(number):
-            document = {"id": at, "url": f"https://example.org/{at % 97}/{at}", "text": long[at] if at < len(long) else writer.text(), "source": "generated"}
+            document = {"id": at, "url": f"https://example.org/{at % 97}/{at}", "text": long[at] if at < len(long) else writer.text(kinds), "source": "generated"}
             out.write(json.dumps(document, ensure_ascii=at % 2 == 0) + "\n")

@@ -14,11 +14,12 @@ import types
 import unittest.mock
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "cli"))
-from text_facts_oracle import tokens
+from text_facts_oracle import sentences, tokens
 
 KEPT = ""  # the decision for a document that no rule removes; for others, the name of the first rule that removes it
 RAISES = "raises "  # a decision that begins so: the package raised this exception
 TOKENS = "tokens of gpuhist"
+SENTENCES = "sentences of gpuhist"
 LETTERS = "letters of gpuhist"
 EQUALS = "order of gpuhist for n-grams that are equally frequent"
 
@@ -32,6 +33,8 @@ class Rule:
     definition: str  # the only one of gpuhist that the package does not share
     decides: object  # text -> decision: the package as it is
     decides_alike: object  # text -> decision: the package with this definition
+    rewrites: object = None  # text of a document that is kept -> the text that is written, with this definition; None: the same
+    is_of_pages: bool = False  # documents are pages with lines that the rule removes
 
     @property
     def version(self):
@@ -56,6 +59,9 @@ FINEWEB_QUALITY = {
 }  # fmt: skip
 
 
+C4_QUALITY = {"lorem_ipsum": "lorem-ipsum", "curly_bracket": "curly-bracket", "too_few_sentences": "few-sentences"}
+
+
 known_tokens = functools.lru_cache(maxsize=4)(tokens)  # rules decide on a text one after the other
 
 
@@ -74,6 +80,31 @@ def datatrove_rule(preset, module_name, filter_name, names):
             return decides(text)
 
     return Rule(preset, "datatrove", TOKENS, decides, decides_alike)
+
+
+def c4_rule():
+    from datatrove.data import Document
+
+    module = importlib.import_module("datatrove.pipeline.filters.c4_filters")
+    made = module.C4QualityFilter()
+
+    def result(text):
+        document = Document(text=text, id="")
+        return document, made.filter(document)
+
+    def decides(text):
+        found = result(text)[1]
+        return KEPT if found is True else C4_QUALITY[found[1]]
+
+    def decides_alike(text):
+        with unittest.mock.patch.object(module, "split_into_sentences", lambda line, _: sentences(line)):
+            return decides(text)
+
+    def rewrites(text):
+        with unittest.mock.patch.object(module, "split_into_sentences", lambda line, _: sentences(line)):
+            return result(text)[0].text
+
+    return Rule("c4-quality", "datatrove", SENTENCES, decides, decides_alike, rewrites, is_of_pages=True)
 
 
 # ---- NeMo Curator ----------------------------------------------------------------------------------------------------
@@ -153,6 +184,7 @@ def nemo_repetition():
 
 
 RULES = {  # by preset: how the rule is made
+    "c4-quality": c4_rule,
     "gopher-quality": functools.partial(datatrove_rule, "gopher-quality", "gopher_quality_filter", "GopherQualityFilter", GOPHER_QUALITY),
     "gopher-repetition": functools.partial(datatrove_rule, "gopher-repetition", "gopher_repetition_filter", "GopherRepetitionFilter", GOPHER_REPETITION),
     "fineweb-quality": functools.partial(datatrove_rule, "fineweb-quality", "fineweb_quality_filter", "FineWebQualityFilter", FINEWEB_QUALITY),

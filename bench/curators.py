@@ -42,7 +42,7 @@ except ImportError:
     loads = json.loads
 
 CORES = len(os.sched_getaffinity(0))
-DEMANDS = {"fineweb-quality": 300, "gopher-quality": 100, "gopher-repetition": 50}  # ratios for one core
+DEMANDS = {"fineweb-quality": 300, "gopher-quality": 100, "gopher-repetition": 50, "c4-quality": 100}  # ratios for one core
 BOUND = 0.001  # of the documents may be decided differently because of LETTERS
 SLOW = 60  # seconds: a rule that takes longer runs once
 LONG = 2  # the first documents, which are too long for a sample
@@ -87,17 +87,17 @@ def command(gpuhist, preset, threads, *arguments):
 
 
 def decisions_of_gpuhist(gpuhist, preset, path, at, names_rules):
-    """The numbers of the documents that it keeps, and by number of each other document the first rule that removes it."""
+    """The text of each document that it keeps, by its number, and by number of each other document the first rule that removes it."""
     kept, removed = at / "kept", at / f"removed.{preset}"
     with open(kept, "wb") as file:
         subprocess.run(command(gpuhist, preset, CORES, *(("--result", removed) if names_rules else ()), path), check=True, stdout=file)
     with open(kept, "rb") as file:
-        numbers = {loads(line)["id"] for line in file}
+        texts = {found["id"]: found["text"] for found in map(loads, file)}
     if not names_rules:
-        return numbers, {}
+        return texts, {}
     with open(removed, "rb") as file:
         units = [each for each in map(loads, file) if each["kind"] == "unit"]
-    return numbers, {each["unit"] - 1: each["rules"][0].removeprefix(f"{preset}.") for each in units}
+    return texts, {each["unit"] - 1: each["rules"][0].removeprefix(f"{preset}.") for each in units}
 
 
 # ---- comparison ------------------------------------------------------------------------------------------------------
@@ -122,12 +122,16 @@ def print_causes(different, alike, as_it_is):
         print(f"    {len(numbers):8,}  gpuhist: {ours}; the package: {theirs}; for example {numbers[0]}")
 
 
-def compare(rule, kept, first_rules, alike, as_it_is):
+def compare(rule, texts, kept, first_rules, alike, as_it_is):
     """Prints the decisions that differ. Returns the number of those that may not."""
     print_rules(alike)
     raised = [number for number, each in enumerate(alike) if each.startswith(RAISES)]
     wrong = [number for number, each in enumerate(alike) if (number in kept) != (each == KEPT)]
     print(f"  with the {rule.definition}: {counted(wrong)} of {len(alike):,} decisions differ")
+    if rule.rewrites:
+        others = [number for number, text in kept.items() if alike[number] == KEPT and text != rule.rewrites(texts[number])]
+        print(f"  the text of {counted(others)} of {len(kept):,} documents that are kept differs")
+        wrong += others
     if raised:
         print(f"  the package raised an exception for {counted(raised)}")
     if first_rules:
@@ -215,29 +219,39 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="also writes the documents to FILE")
     typed = parser.parse_args()
     gpuhist, wrong = os.path.abspath(typed.gpuhist), 0
+    presets = list(installed(typed.preset or RULES))
+    for are_pages in (False, True):
+        wrong += compare_presets(typed, gpuhist, [each for each in presets if made_rule(each).is_of_pages == are_pages], are_pages)
+    if wrong:
+        print(f"{wrong:,} decisions differ that may not")
+    return 1 if wrong else 0
+
+
+def compare_presets(typed, gpuhist, presets, are_pages):
+    """The presets that are compared with the same documents. Returns the number of decisions that differ and may not."""
+    wrong = 0
+    if not presets:
+        return wrong
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder)
         path, sample = at / "documents.jsonl", at / "sample.jsonl"
-        write_documents(path, typed.documents)
+        write_documents(path, typed.documents, are_pages)
         write_sample(path, sample, typed.timed)
         if typed.keep:
             shutil.copyfile(path, typed.keep)
         with open(path, "rb") as file:
             texts = [loads(line)["text"] for line in file]
         print(f"{len(texts):,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; parsed with {loads.__module__} in Python\n")
-        presets = list(installed(typed.preset or RULES))
         decisions = package_decisions(presets, texts, hashlib.sha256(path.read_bytes()).hexdigest(), typed.cache)
         for preset in presets:
             rule = made_rule(preset)
             print(f"--preset {preset}: {rule.version}")
             kept, first_rules = decisions_of_gpuhist(gpuhist, preset, path, at, typed.first_rules)
-            wrong += compare(rule, kept, first_rules, decisions[preset, True], decisions[preset, False])
+            wrong += compare(rule, texts, kept, first_rules, decisions[preset, True], decisions[preset, False])
             if typed.timed:
                 measure(gpuhist, rule, path, sample, at, typed.rounds)
             print(flush=True)
-    if wrong:
-        print(f"{wrong:,} decisions differ that may not")
-    return 1 if wrong else 0
+    return wrong
 
 
 if __name__ == "__main__":

@@ -128,9 +128,7 @@ ending::status conclude_filter(const plan& planned, const library::finished_run&
     throw io::destination_error(EPIPE, std::system_category(), "cannot write standard output");
   if (!planned.quiet && !outcome.pass_through_error) {
     report::complain(summary_of_filter(planned, result.units->totals, words()));
-    if (result.units->rules.size() > 1) {
-      report::write_to_standard_error(report::rule_lines(*result.units, report::target_for_standard_error()));
-    }
+    report::write_to_standard_error(report::rule_lines(*result.units, report::target_for_standard_error()));
   }
   return is_complete ? ending::counted_all : ending::input_failed;
 }

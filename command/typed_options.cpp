@@ -34,6 +34,7 @@ config::usage_error with_place(const config::option_error& error, const config::
   for (const std::string_view other : {"preset", "keep-if", "drop-if", "where"}) {
     if (error.option() == "where" && typed.given.contains(other)) key = other;
   }
+  if (error.option() == "rewrite" && !typed.given.contains("rewrite")) key = "preset";
   return config::usage_error(typed.where("--" + std::string(key)) + ": " + error.error());
 }
 

@@ -161,8 +161,10 @@ constexpr std::array text_names = {
 
 constexpr std::array element_names = {
     entry{"bytes, characters, letters", "numbers; punctuation: characters that are"},
+    entry{"words, longest_word", "number of words; characters of the longest"},
     entry{R"x(occurrences("#"), runs("#"))x", "of the string; longest runs of it"},
     entry{"starts(\"A\"), ends, lower_ends", "without white space at its ends"},
+    entry{"has_suffix(\"A\")", "as ends, with white space at its end"},
     entry{"contains(\"A\"), lower_contains", "one of the strings"},
     entry{R"x(is("A", "B"))x", "equal to one of the strings"},
     entry{"ends_with_punctuation", "with a mark that ends sentences, in any script"},
@@ -318,7 +320,8 @@ std::string about_texts() {
       wrapped(
           "Formulas of lines and records (--where, --top, --distribution-of, filter) can read the text of a unit, or "
           "of the "
-          "field of --jsonl-field: E is line, row, segment, paragraph, block, word, token or url. docs/texts.md "
+          "field of --jsonl-field: E is line, row, segment, paragraph, block, sentence, word, token or url. "
+          "docs/texts.md "
           "defines them.",
           0) +
       "\nOf the text:\n" + listed(text_names, 31) + "\nIn CONDITION, of an element:\n" + listed(element_names, 31) +
@@ -429,15 +432,20 @@ constexpr std::array topics = {
 std::span<const help_topic> help_topic_table() { return topics; }
 
 std::string about(const preset& row) {
+  const auto listed_rules = [&](std::span<const preset_rule> rules) {
+    std::string lines;
+    for (const preset_rule& rule : rules) {
+      lines += wrapped(std::string(row.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 4);
+    }
+    return lines;
+  };
   std::string text = "--preset " + std::string(row.name) + "\n" + wrapped(row.summary, 4);
   text += wrapped("From: " + std::string(row.source) + ". It is " + std::string(row.covers) + ".", 4);
   if (!row.schemes.empty()) text += "\nBuckets:\n";
   for (const std::string_view definition : row.schemes) text += wrapped(definition, 4);
-  text += "\nRemoved if one of these holds:\n";
-  for (const preset_rule& rule : row.rules) {
-    text += wrapped(std::string(row.name) + "." + std::string(rule.name) + ": " + std::string(rule.condition), 4);
-  }
-  return text;
+  if (!row.rewriting.empty()) text += "\nThe text of --jsonl-field is rewritten in these steps:\n";
+  text += listed_rules(row.rewriting);
+  return text + "\nRemoved if one of these holds:\n" + listed_rules(row.rules);
 }
 
 const help_topic* find_help_topic(std::string_view name) {

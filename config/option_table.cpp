@@ -410,10 +410,11 @@ constexpr std::array rows = {
                rules(decision::text, "each=record")},
     option_row{
         measuring, "--preset", "NAME", value_kind::list,
-        "fineweb fineweb-quality gopher gopher-quality gopher-repetition nemo nemo-quality nemo-repetition",
+        "c4-quality fineweb fineweb-quality gopher gopher-quality gopher-repetition nemo nemo-quality nemo-repetition",
         text_runs | batch_runs, rare, "published rules for corpora: gopher-quality, nemo",
         "Adds the conditions of published rules for the quality of text corpora, and the buckets that they need: "
-        "fineweb-quality, gopher-quality, gopher-repetition (datatrove), nemo-quality and nemo-repetition (NeMo "
+        "c4-quality, fineweb-quality, gopher-quality, gopher-repetition (datatrove), nemo-quality and nemo-repetition "
+        "(NeMo "
         "Curator), "
         "or the parts of rules that counts of bytes, words and lines can express: fineweb (1 of 4 rules, and parts of "
         "2), gopher (3 of 8) and nemo (4 of 17 filters); see gpuhist --help presets. The units of --each for which one "
@@ -460,6 +461,24 @@ constexpr std::array rows = {
         on_counting([](counting_options& o, const option_row& row, value v) {
           using enum missing_field;
           units_in(o).without_field = chosen(row, v, {drop, keep, fail});
+        }),
+        rules(decision::text, "jsonl-field")},
+    option_row{
+        measuring, "--rewrite", "STEP", value_kind::list, "", text_runs | batch_runs, rare,
+        "steps that rewrite the text of --jsonl-field",
+        "Rewrites the text of --jsonl-field before it is measured, in the order of the steps. 'drop CONDITION' removes "
+        "the lines of the text for which the condition holds, 'cut EXPRESSION' removes what the regular expression "
+        "(RE2) "
+        "matches in each line, 'strip' removes white space at the ends of each line. The lines that are left are "
+        "joined "
+        "with line feeds. 'gpuhist filter' writes the units with the rewritten text in their field, and changes "
+        "nothing "
+        "else in them. Each step may have a name before =, as 'short=drop words < 3'; the result has what each "
+        "removed. "
+        "The names of conditions: gpuhist --help texts. Default: none, or the steps of --preset.",
+        "gpuhist filter --preset nemo --jsonl-field t --rewrite 'drop words < 3' x",
+        on_counting([](counting_options& o, values v) {
+          for (value each : v) units_in(o).rewrite.push_back(parse_text(each, "give a step such as strip"));
         }),
         rules(decision::text, "jsonl-field")},
     option_row{

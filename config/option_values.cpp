@@ -220,6 +220,9 @@ void add_presets(counting_options& to, const std::vector<std::string>& names) {
     for (const preset_rule& rule : found->rules) {
       units.rules.push_back(name + "." + std::string(rule.name) + "=" + std::string(rule.condition));
     }
+    for (const preset_rule& step : found->rewriting) {
+      units.rewrite.push_back(name + "." + std::string(step.name) + "=" + std::string(step.condition));
+    }
   }
   if (units.without_field == missing_field::by_condition) units.without_field = missing_field::drop;
 }

@@ -149,7 +149,33 @@ constexpr std::array nemo_repetition_rules = {
     preset_rule{"repeating-duplicate-10-grams", "word_count < 10 || duplicate_ngram_covered(10) / characters > 0.1"},
 };
 
+// Of C4QualityFilter of datatrove: lines are removed first, and then documents, by what is left of them. It reads the
+// lines of a document in turn, and removes the document at the first line with a curly bracket or "lorem ipsum" that no
+// earlier rule has removed: so these lines are left for the rules.
+constexpr std::array c4_quality_steps = {
+    preset_rule{"strip", "strip"},
+    preset_rule{"long-word", "drop longest_word > 1000"},
+    preset_rule{"few-words", "drop words < 3"},
+    preset_rule{"citations", R"(cut \[(?:\p{Nd}*|edit|citation needed)\])"},
+    preset_rule{"no-terminal-punctuation", R"(drop !has_suffix(".", "?", "!", "\"", "'") || has_suffix("..."))"},
+    preset_rule{"javascript", R"(drop lower_contains("javascript") && !lower_contains("lorem ipsum"))"},
+    preset_rule{"policy", R"(drop lower_contains("terms of use", "privacy policy", "cookie policy", "uses cookies", )"
+                          R"("use of cookies", "use cookies") && !contains("{") && !lower_contains("lorem ipsum"))"},
+};
+constexpr std::array c4_quality_rules = {
+    preset_rule{"lorem-ipsum", R"(lower_contains("lorem ipsum"))"},
+    preset_rule{"curly-bracket", R"(contains("{"))"},
+    preset_rule{"few-sentences", "sentence_count < 5"},
+};
+
 constexpr std::array presets = {
+    preset{.name = "c4-quality",
+           .summary = "lines with few words, without end, of policies; brackets, sentences",
+           .source = "datatrove, C4QualityFilter (Raffel 2020)",
+           .covers = "whole; sentences end at marks",
+           .schemes = {},
+           .rules = c4_quality_rules,
+           .rewriting = c4_quality_steps},
     preset{.name = "fineweb",
            .summary = "line feeds a word or sign; texts of one short line or without marks",
            .source = "datatrove, FineWebQualityFilter (Penedo 2024)",

@@ -7,7 +7,7 @@
 
 namespace gpuhist::config {
 
-/// A condition with a name. It holds for a unit that the rule would remove.
+/// A condition with a name: it holds for a unit that the rule would remove. Or a step of --rewrite with a name.
 struct preset_rule {
   std::string_view name;  ///< in the preset: "short"
   std::string_view condition;
@@ -22,6 +22,7 @@ struct preset {
   std::string_view covers;                    ///< how many of the rules of the source it has
   std::span<const std::string_view> schemes;  ///< definitions, as --buckets takes them
   std::span<const preset_rule> rules;         ///< a unit for which one of them holds is removed
+  std::span<const preset_rule> rewriting{};   ///< steps, before the rules are evaluated
 };
 
 /// Sorted by name. Names of buckets in conditions have two parts, and no scheme has the name of another preset, so that

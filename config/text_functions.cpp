@@ -21,8 +21,9 @@ struct element_row {
 constexpr std::array elements = {
     element_row{text_part::line, "line"},       element_row{text_part::row, "row"},
     element_row{text_part::segment, "segment"}, element_row{text_part::paragraph, "paragraph"},
-    element_row{text_part::block, "block"},     element_row{text_part::word, "word"},
-    element_row{text_part::token, "token"},     element_row{text_part::url, "url"},
+    element_row{text_part::block, "block"},     element_row{text_part::sentence, "sentence"},
+    element_row{text_part::word, "word"},       element_row{text_part::token, "token"},
+    element_row{text_part::url, "url"},
 };
 
 // % is the name of an element.
@@ -84,9 +85,12 @@ std::vector<text_function> made_table() {
   add_inner("characters", characters);
   add_inner("letters", letters);
   add_inner("punctuation", punctuation);
+  add_inner("words", words);
+  add_inner("longest_word", longest_word);
   add_inner("ends_with_punctuation", ends_with_punctuation);
   add_inner("starts", starts, operand::strings);
   add_inner("ends", ends, operand::strings);
+  add_inner("has_suffix", has_suffix, operand::strings);
   add_inner("lower_ends", lower_ends, operand::strings);
   add_inner("contains", contains, operand::strings);
   add_inner("lower_contains", lower_contains, operand::strings);
@@ -162,6 +166,7 @@ bool text_function::is_truth() const {
     case ends_with_punctuation:
     case starts:
     case ends:
+    case has_suffix:
     case lower_ends:
     case contains:
     case lower_contains:

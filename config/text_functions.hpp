@@ -16,7 +16,7 @@
 namespace gpuhist::config {
 
 /// What a function is of. docs/units.md defines the elements.
-enum class text_part : std::uint8_t { text, line, row, segment, paragraph, block, word, token, url };
+enum class text_part : std::uint8_t { text, line, row, segment, paragraph, block, sentence, word, token, url };
 
 enum class text_measure : std::uint8_t {
   // of a text or an element
@@ -24,9 +24,12 @@ enum class text_measure : std::uint8_t {
   characters,
   letters,
   punctuation,
+  words,
+  longest_word,
   ends_with_punctuation,
   starts,
   ends,
+  has_suffix,
   lower_ends,
   contains,
   lower_contains,

@@ -516,6 +516,23 @@ std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, c
   return made;
 }
 
+// The same step is done once.
+std::vector<report::texts::rewriting_step> resolve_rewriting(const unit_options& asked) {
+  constexpr std::string_view option = "rewrite";
+  if (!asked.rewrite.empty() && asked.jsonl_field.empty()) {
+    throw config::option_error(option, "rewrites the text of --jsonl-field; give the field, as --jsonl-field text");
+  }
+  std::vector<report::texts::rewriting_step> made;
+  for (const std::string& each : asked.rewrite) {
+    try {
+      made.push_back(report::texts::parse_rewriting_step(each));
+    } catch (const config::usage_error& error) {
+      throw config::option_error(option, error.what());
+    }
+  }
+  return made;
+}
+
 report::gates::condition any_of(const std::vector<report::units::unit_rule>& rules, const formula_context& of_units) {
   if (rules.size() == 1) return rules.front().when;
   std::vector<config::expression> typed;
@@ -542,6 +559,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   if (known.is_fed && made.field && made.field->must_exist) {
     throw config::option_error("without-field", "fail is for files; compare unit_summary::without_field with 0");
   }
+  made.rewriting = resolve_rewriting(asked);
   names.has_numbers = !made.shape.are_values();
   if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;

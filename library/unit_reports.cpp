@@ -182,6 +182,10 @@ unit_summary summary_of(const report::units::unit_result& found,
                           .first_units = each.found.first_units,
                           .first_bytes = each.found.first_bytes});
   }
+  for (const report::units::rule_result& each : found.steps) {
+    made.rewriting.push_back(
+        {.name = each.name, .step = each.condition, .lines = each.found.units, .bytes = each.found.bytes});
+  }
   for (const report::units::ranked_unit& each : found.top)
     made.top.push_back({.value = each.value, .found = unit_of(each.unit, frame)});
   for (const report::units::distribution_bin& each : found.values.bins()) {

@@ -64,6 +64,10 @@ struct unit_options {
   /// each input. Empty: lines are measured.
   std::string jsonl_field{};
   missing_field without_field = missing_field::by_condition;
+  /// Steps that rewrite the text of `jsonl_field` before it is measured: "drop words < 3" removes lines, "cut REGEX"
+  /// what matches, "strip" white space at the ends of lines; each may have a name, "short=drop words < 3"
+  /// (docs/texts.md). What is kept by a filter has the rewritten text.
+  std::vector<std::string> rewrite{};
 
   // ---- read of lines and records (docs/events.md)
   // --------------------------------------------------------------------
@@ -216,6 +220,14 @@ struct unit_rule {
   std::uint64_t first_bytes = 0;
 };
 
+/// A step of unit_options::rewrite, and what it removed from the texts of all units.
+struct rewriting_step {
+  std::string name;
+  std::string step;         ///< as typed
+  std::uint64_t lines = 0;  ///< of texts: removed or changed
+  std::uint64_t bytes = 0;  ///< removed
+};
+
 /// The units of all inputs: of a run, or of a counter so far (results::units()).
 struct unit_summary {
   std::uint64_t seen = 0;
@@ -225,6 +237,7 @@ struct unit_summary {
   /// With a filter, or several rules: `where`, then unit_options::rules, then "without-field", the lines that are
   /// dropped or kept whatever the conditions.
   std::vector<unit_rule> rules{};
+  std::vector<rewriting_step> rewriting{};  ///< unit_options::rewrite
   std::vector<ranked_unit> top{};  ///< the highest value first; equal values in the order of the inputs and units
   std::vector<value_range> distribution{};  ///< ranges with units, lowest first
   std::vector<quantile> quantiles{};        ///< unit_options::quantiles of the distribution, if a value is known

@@ -247,6 +247,8 @@ line_field::outcome line_field::find(const input& from) {
   return parser_->find_rewritten(from.line, path_);
 }
 
+json_extent line_field::place(std::string_view line) const { return find_json_value(line, path_); }
+
 void line_field::release() {
   if (parser_->capacity > kept_bytes) parser_ = std::make_unique<parser>();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/json/json_path.hpp"
+#include "io/json/json_place.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,9 @@ class line_field {
   /// The value of the field; of fields of the same name, that of the last one. Other fields may have any value of JSON
   /// (RFC 8259), also numbers that no double can hold. Throws std::bad_alloc.
   [[nodiscard]] outcome read(const input& from);
+
+  /// Where the string of the field is in the line, with its quotes. Precondition: read() finds a value.
+  [[nodiscard]] json_extent place(std::string_view line) const;
 
   /// Frees the memory that a line of more than kept_bytes needed.
   void release();

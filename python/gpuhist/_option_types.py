@@ -99,7 +99,7 @@ class CountingOptions(TypedDict, total=False):
     preset: str | Sequence[str]
     """published rules for corpora: gopher-quality, nemo.
 
-    Adds the conditions of published rules for the quality of text corpora, and the buckets that they need:
+    Adds the conditions of published rules for the quality of text corpora, and the buckets that they need: c4-quality,
     fineweb-quality, gopher-quality, gopher-repetition (datatrove), nemo-quality and nemo-repetition (NeMo Curator), or
     the parts of rules that counts of bytes, words and lines can express: fineweb (1 of 4 rules, and parts of 2), gopher
     (3 of 8) and nemo (4 of 17 filters); see gpuhist --help presets. The units of --each for which one of the conditions
@@ -133,6 +133,16 @@ class CountingOptions(TypedDict, total=False):
     conditions, or drops them and ends with exit status 1 (fail); -o FILE is not written then. A run that only counts
     can fail; it selects no such line. Blank lines are not among them. Default: drop with --preset; otherwise --keep-if
     drops them, and --drop-if keeps them.
+    """
+    rewrite: str | Sequence[str]
+    """steps that rewrite the text of --jsonl-field.
+
+    Rewrites the text of --jsonl-field before it is measured, in the order of the steps. 'drop CONDITION' removes the
+    lines of the text for which the condition holds, 'cut EXPRESSION' removes what the regular expression (RE2) matches
+    in each line, 'strip' removes white space at the ends of each line. The lines that are left are joined with line
+    feeds. 'gpuhist filter' writes the units with the rewritten text in their field, and changes nothing else in them.
+    Each step may have a name before =, as 'short=drop words < 3'; the result has what each removed. The names of
+    conditions: gpuhist --help texts. Default: none, or the steps of --preset.
     """
     distribution_of: str
     """with --each: how many units have which value.

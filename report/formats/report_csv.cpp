@@ -164,6 +164,11 @@ void add_units(std::string& out, const units::unit_result& found) {
       add_row(out, {.kind = "rule", .input = ""}, each.name, number.name, each.found.*number.value);
     }
   }
+  for (const units::rule_result& each : found.steps) {
+    for (const units::rule_number& number : units::step_numbers) {
+      add_row(out, {.kind = "rewrite", .input = ""}, each.name, number.name, each.found.*number.value);
+    }
+  }
   for (const units::ranked_unit& one : found.top) {
     add_row(out, {.kind = "top", .input = *one.unit.input}, *found.ranked_by, std::to_string(one.unit.place.number),
             one.unit.place.offset, shortest(one.value));

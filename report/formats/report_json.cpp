@@ -124,12 +124,13 @@ void append_place(std::string& to, const units::unit_place& place) {
   append_number(to, place.offset);
 }
 
-json rules_as_json(const std::vector<units::rule_result>& rules) {
+// `typed`: the name of the condition or step.
+json rules_as_json(const std::vector<units::rule_result>& rules, const char* typed,
+                   std::span<const units::rule_number> numbers) {
   json all = json::array();
   for (const units::rule_result& each : rules) {
-    json one{{"name", each.name}, {"condition", each.condition}};
-    for (const units::rule_number& number : units::rule_numbers)
-      one[std::string(number.name)] = each.found.*number.value;
+    json one{{"name", each.name}, {typed, each.condition}};
+    for (const units::rule_number& number : numbers) one[std::string(number.name)] = each.found.*number.value;
     all.push_back(std::move(one));
   }
   return all;
@@ -229,7 +230,8 @@ void add_units(member_writer& to, const run_report& content, const units::unit_r
     to.add_number(each->name, found.totals.*each->units);
     if (each->bytes != nullptr) to.add_number(each->bytes_name, found.totals.*each->bytes);
   }
-  if (!found.rules.empty()) to.add_json("rules", rules_as_json(found.rules));
+  if (!found.rules.empty()) to.add_json("rules", rules_as_json(found.rules, "condition", units::rule_numbers));
+  if (!found.steps.empty()) to.add_json("rewrite", rules_as_json(found.steps, "step", units::step_numbers));
   if (found.ranked_by) {
     to.add_text("top_by", *found.ranked_by);
     to.add_json("top", top_as_json(content, found));

@@ -149,6 +149,15 @@ void add_units(exposition& to, const units::unit_result& found) {
       }
     }
   }
+  if (!found.steps.empty()) {
+    to.family("rewriting",
+              "Lines of texts that a step of --rewrite removed or changed, and the bytes that it removed.");
+    for (const units::rule_result& each : found.steps) {
+      for (const units::rule_number& number : units::step_numbers) {
+        to.sample({{"step", each.name}, {"which", std::string(number.name)}}, each.found.*number.value);
+      }
+    }
+  }
   if (found.ranked_by) {
     to.family("top_unit", "The highest values of a formula over the units.");
     for (const units::ranked_unit& each : found.top) {

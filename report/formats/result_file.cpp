@@ -262,12 +262,12 @@ void add_distribution(units::unit_result& to, const units::unit_result& more) {
 namespace {
 
 /// Those with other rules are left out: their conditions are the same, but their names are not.
-void add_rules(units::unit_result& to, const units::unit_result& more) {
+void add_rules(std::vector<units::rule_result>& to, const std::vector<units::rule_result>& more) {
   const auto is_same = [](const units::rule_result& a, const units::rule_result& b) {
     return a.name == b.name && a.condition == b.condition;
   };
-  if (!std::ranges::equal(to.rules, more.rules, is_same)) to.rules.clear();
-  for (std::size_t i = 0; i < to.rules.size(); ++i) to.rules[i].found += more.rules[i].found;
+  if (!std::ranges::equal(to, more, is_same)) to.clear();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].found += more[i].found;
 }
 
 }  // namespace
@@ -293,7 +293,8 @@ void result_sum::add_read_lines(std::optional<units::unit_result> lines, const n
   groups_.add(*std::exchange(lines->groups, std::nullopt));
   if (units_) {
     units_->totals += lines->totals;
-    add_rules(*units_, *lines);
+    add_rules(units_->rules, lines->rules);
+    add_rules(units_->steps, lines->steps);
     add_distribution(*units_, *lines);
   } else {
     units_ = std::move(lines);

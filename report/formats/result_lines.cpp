@@ -247,7 +247,8 @@ class line_reader {
       made.totals.*each.units = number_in(from, std::string(each.name).c_str());
       if (each.bytes != nullptr) made.totals.*each.bytes = number_in(from, std::string(each.bytes_name).c_str());
     }
-    if (from.contains("rules")) read_rules(from.at("rules"), made);
+    made.rules = read_rules(from, "rules", "condition", units::rule_numbers);
+    made.steps = read_rules(from, "rewrite", "step", units::step_numbers);
     made.distribution_of = text_if_any(from, "distribution_of");
     if (!made.distribution_of) return made;
     const json& values = object(from, "distribution");
@@ -257,16 +258,20 @@ class line_reader {
     return made;
   }
 
-  static void read_rules(const json& from, units::unit_result& to) {
-    if (!from.is_array()) throw result_damage("\"rules\" is not a list");
-    for (const json& each : from) {
-      units::rule_result& rule = to.rules.emplace_back();
+  static std::vector<units::rule_result> read_rules(const json& from, const char* key, const char* typed,
+                                                    std::span<const units::rule_number> numbers) {
+    std::vector<units::rule_result> made;
+    if (!from.contains(key)) return made;
+    if (!from.at(key).is_array()) throw result_damage("\"" + std::string(key) + "\" is not a list");
+    for (const json& each : from.at(key)) {
+      units::rule_result& rule = made.emplace_back();
       rule.name = text(member(each, "name"), "name");
-      rule.condition = text(member(each, "condition"), "condition");
-      for (const units::rule_number& number : units::rule_numbers) {
+      rule.condition = text(member(each, typed), typed);
+      for (const units::rule_number& number : numbers) {
         rule.found.*number.value = number_in(each, std::string(number.name).c_str());
       }
     }
+    return made;
   }
 
   [[nodiscard]] units::group_result read_groups(const units::unit_result& of) const {

@@ -195,17 +195,28 @@ std::string totals_lines(const units::unit_result& found, const render_target& t
 
 }  // namespace
 
-std::string rule_lines(const units::unit_result& found, const render_target& target) {
+namespace {
+
+std::string rule_table(const std::string& heading, const std::vector<units::rule_result>& rules,
+                       std::span<const units::rule_number> numbers, const render_target& target) {
   std::vector<table_row> rows;
-  for (const units::rule_result& each : found.rules) {
+  for (const units::rule_result& each : rules) {
     rows.push_back({printable(each.name)});
-    for (const units::rule_number& number : units::rule_numbers)
-      rows.back().push_back(grouped(each.found.*number.value));
+    for (const units::rule_number& number : numbers) rows.back().push_back(grouped(each.found.*number.value));
   }
-  std::vector<table_column> columns = {{"rule", false}};
-  for (const units::rule_number& number : units::rule_numbers) columns.push_back({std::string(number.words)});
+  std::vector<table_column> columns = {{heading, false}};
+  for (const units::rule_number& number : numbers) columns.push_back({std::string(number.words)});
   const text_table table(columns, rows, target.width);
   return table_lines(table, rows, target.color);
+}
+
+}  // namespace
+
+std::string rule_lines(const units::unit_result& found, const render_target& target) {
+  std::string text;
+  if (!found.steps.empty()) text += rule_table("rewriting", found.steps, units::step_numbers, target);
+  if (found.rules.size() > 1) text += rule_table("rule", found.rules, units::rule_numbers, target);
+  return text;
 }
 
 namespace {
@@ -665,7 +676,7 @@ std::string utf8_lines(const run_report& content, const render_target& target) {
 std::string unit_lines(const run_report& content, const render_target& target) {
   const units::unit_result& found = *content.units;
   std::string text = totals_lines(found, target);
-  if (found.rules.size() > 1) text += rule_lines(found, target) + "\n";
+  if (const std::string rules = rule_lines(found, target); !rules.empty()) text += rules + "\n";
   if (found.ranked_by) text += top_lines(found, target);
   if (found.distribution_of) text += distribution_lines(found, target);
   if (found.groups) text += group_lines(content, *found.groups, target);

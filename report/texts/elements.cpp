@@ -18,22 +18,6 @@ void count(character found, element& to) {
   to.punctuation += (found.traits & trait::punctuation) != 0 ? 1 : 0;
 }
 
-// An element whose characters are counted: all at once if their traits are not needed.
-element made_element(std::string_view text, std::size_t begin, std::size_t bytes, detail needed) {
-  element made{.begin = static_cast<std::uint32_t>(begin), .bytes = static_cast<std::uint32_t>(bytes)};
-  std::string_view rest = text.substr(begin, bytes);
-  if (needed != detail::traits) {
-    made.characters = static_cast<std::uint32_t>(characters_in(rest));
-    return made;
-  }
-  while (!rest.empty()) {
-    const character next = character_at(rest);
-    count(next, made);
-    rest.remove_prefix(next.bytes);
-  }
-  return made;
-}
-
 bool is_blank(std::string_view text) { return without_leading_space(text).empty(); }
 
 // What is between elements: line feeds, at least so many.
@@ -104,6 +88,54 @@ void divide_tokens(std::string_view text, Sink& to) {
   }
 }
 
+// Whether a sentence ends with this word: its last character is an end mark, or only marks that close something follow
+// one. Two full stops and more mean that something is left out.
+bool ends_sentence(std::string_view word) {
+  constexpr std::array<std::string_view, 8> closing = {"\"", "'", ")", "]", "}", "\u201d", "\u2019", "\u00bb"};
+  for (bool has_closing = true; has_closing;) {
+    has_closing = false;
+    for (const std::string_view each : closing) {
+      if (!word.ends_with(each)) continue;
+      word.remove_suffix(each.size());
+      has_closing = true;
+    }
+  }
+  return !word.empty() && !word.ends_with("..") && (last_character_of(word).traits & trait::end_mark) != 0;
+}
+
+// From the first word of a row, or the first after a sentence, to the last word of the row or one that ends a sentence.
+template <class Add>
+void divide_sentences(std::string_view text, Add add) {
+  constexpr std::size_t none = std::string_view::npos;
+  std::size_t sentence = none;
+  std::size_t word = none;
+  std::size_t end = 0;  // of the last word
+  const auto end_word = [&](std::size_t at) {
+    end = at;
+    if (ends_sentence(text.substr(word, at - word))) {
+      add(sentence, end - sentence);
+      sentence = none;
+    }
+    word = none;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const character next = character_at(text.substr(at));
+    if ((next.traits & trait::space) == 0) {
+      if (word == none) word = at;
+      if (sentence == none) sentence = at;
+    } else {
+      if (word != none) end_word(at);
+      if ((next.traits & trait::row_end) != 0 && sentence != none) {
+        add(sentence, end - sentence);
+        sentence = none;
+      }
+    }
+    at += next.bytes;
+  }
+  if (word != none) end_word(text.size());
+  if (sentence != none) add(sentence, end - sentence);
+}
+
 // Writes elements.
 class writing_sink {
  public:
@@ -128,6 +160,18 @@ class writing_sink {
 
   std::vector<element>& to_;
   element open_{};
+};
+
+// Finds the longest word.
+class measuring_sink {
+ public:
+  void begin(std::size_t /*at*/) { characters_ = 0; }
+  void add(character /*found*/) { longest_ = std::max(longest_, ++characters_); }
+  [[nodiscard]] std::uint32_t longest() const { return longest_; }
+
+ private:
+  std::uint32_t characters_ = 0;
+  std::uint32_t longest_ = 0;
 };
 
 // Counts words.
@@ -238,6 +282,8 @@ void divide_extents(std::string_view text, text_part kind, Add add) {
       return divide_at(without_trailing_space(inner), {.least = 2, .takes_run = true},
                        [&](std::size_t begin, std::size_t bytes) { add(before + begin, bytes); });
     }
+    case text_part::sentence:
+      return divide_sentences(text, add);
     case text_part::url:
       return divide_urls(text, add);
     default:
@@ -247,6 +293,28 @@ void divide_extents(std::string_view text, text_part kind, Add add) {
 
 }  // namespace
 
+// Characters are counted all at once if their traits are not needed.
+element element_of(std::string_view text, std::size_t begin, std::size_t bytes, detail needed) {
+  element made{.begin = static_cast<std::uint32_t>(begin), .bytes = static_cast<std::uint32_t>(bytes)};
+  std::string_view rest = text.substr(begin, bytes);
+  if (needed != detail::traits) {
+    made.characters = static_cast<std::uint32_t>(characters_in(rest));
+    return made;
+  }
+  while (!rest.empty()) {
+    const character next = character_at(rest);
+    count(next, made);
+    rest.remove_prefix(next.bytes);
+  }
+  return made;
+}
+
+std::uint32_t longest_word_in(std::string_view text) {
+  measuring_sink sink;
+  divide_words(text, sink);
+  return sink.longest();
+}
+
 void divide(std::string_view text, text_part kind, detail needed, std::vector<element>& to) {
   to.clear();
   if (kind == text_part::word || kind == text_part::token) {
@@ -255,7 +323,7 @@ void divide(std::string_view text, text_part kind, detail needed, std::vector<el
     return;
   }
   divide_extents(text, kind,
-                 [&](std::size_t begin, std::size_t bytes) { to.push_back(made_element(text, begin, bytes, needed)); });
+                 [&](std::size_t begin, std::size_t bytes) { to.push_back(element_of(text, begin, bytes, needed)); });
 }
 
 std::size_t number_of_elements(std::string_view text, text_part kind) {

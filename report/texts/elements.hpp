@@ -33,10 +33,17 @@ enum class detail : std::uint8_t { characters, traits };
 /// | segment   | re.split("\n+", text)                                             |
 /// | paragraph | text.split("\n\n")                                                |
 /// | block     | re.split("\n{2,}", text.strip())                                  |
+/// | sentence  | words of a row up to one that ends with an end mark: see divide_sentences()  |
 /// | word      | text.split()                                                      |
 /// | token     | longest runs of letters, marks and digits; each other character that is not white space |
 /// | url       | http:// or https:// and at least one of A-Z a-z 0-9 $-_@.&+/:=?#~!*(), or %XX |
 void divide(std::string_view text, config::text_part kind, detail needed, std::vector<element>& to);
+
+/// A part of a text as an element.
+element element_of(std::string_view text, std::size_t begin, std::size_t bytes, detail needed);
+
+/// Characters of the longest word; 0: there is none.
+std::uint32_t longest_word_in(std::string_view text);
 
 /// Their number, without writing them.
 std::size_t number_of_elements(std::string_view text, config::text_part kind);

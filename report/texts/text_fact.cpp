@@ -4,8 +4,8 @@
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/texts/characters.hpp"
-#include "report/texts/elements.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -82,12 +82,6 @@ element_condition::name resolved(const config::expression& typed, const referenc
               *found, {.whole = typed.text, .at = name.at + name.operand_at, .bytes = name.parts.front().size()})};
 }
 
-element_condition condition_in(const placed_text& typed) {
-  element_condition made{.typed = config::parse_part(typed), .names = {}};
-  for (const reference& each : made.typed.references) made.names.push_back(resolved(made.typed, each));
-  return made;
-}
-
 std::size_t number_in(const text_function& function, const placed_text& typed) {
   const std::string_view text = typed.part();
   std::size_t number = 0;
@@ -111,6 +105,19 @@ const text_function& function_named(std::string_view name, const placed_text& ty
 
 }  // namespace
 
+detail element_condition::needed() const {
+  const auto needs_traits = [](const name& each) {
+    return each.what == config::text_measure::letters || each.what == config::text_measure::punctuation;
+  };
+  return std::ranges::any_of(names, needs_traits) ? detail::traits : detail::characters;
+}
+
+element_condition parse_element_condition(const placed_text& typed) {
+  element_condition made{.typed = config::parse_part(typed), .names = {}};
+  for (const reference& each : made.typed.references) made.names.push_back(resolved(made.typed, each));
+  return made;
+}
+
 text_fact::text_fact(std::string_view function, const config::placed_text& typed)
     : function_(function_named(function, typed)) {
   const bool has_operand = typed.bytes > 0;
@@ -122,7 +129,7 @@ text_fact::text_fact(std::string_view function, const config::placed_text& typed
       break;
     case operand::condition:
     case operand::optional_condition:
-      if (has_operand) condition_ = condition_in(typed);
+      if (has_operand) condition_ = parse_element_condition(typed);
       break;
     case operand::strings:
       strings_ = strings_for(function_, typed);

@@ -3,6 +3,7 @@
 
 #include "config/expression.hpp"
 #include "config/text_functions.hpp"
+#include "report/texts/elements.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -21,7 +22,13 @@ struct element_condition {
 
   config::expression typed;
   std::vector<name> names;  ///< one for each reference of `typed`
+
+  /// Of elements, to evaluate it.
+  [[nodiscard]] detail needed() const;
 };
+
+/// Throws config::usage_error, with the whole text and a caret.
+element_condition parse_element_condition(const config::placed_text& typed);
 
 /// Immutable.
 class text_fact {

@@ -3,7 +3,6 @@
 #include "report/texts/characters.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gpuhist::report::texts {
@@ -11,101 +10,6 @@ namespace {
 
 using config::text_measure;
 using config::text_part;
-
-// As Python's str.count(). The search takes linear time: memmem() of glibc.
-std::uint64_t occurrences(std::string_view text, std::string_view searched) {
-  if (searched.size() == 1) return count_of(searched.front(), text);
-  std::uint64_t found = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const void* const next = ::memmem(rest.data(), rest.size(), searched.data(), searched.size());
-    if (next == nullptr) break;
-    ++found;
-    rest.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(next) - rest.data()) + searched.size());
-  }
-  return found;
-}
-
-std::uint64_t occurrences(std::string_view text, const std::vector<std::string>& searched) {
-  std::uint64_t sum = 0;
-  for (const std::string& each : searched) sum += occurrences(text, each);
-  return sum;
-}
-
-std::uint64_t runs(std::string_view text, std::string_view searched) {
-  std::uint64_t found = 0;
-  for (std::size_t at = text.find(searched); at != std::string_view::npos; at = text.find(searched, at)) {
-    ++found;
-    while (text.substr(at).starts_with(searched)) at += searched.size();
-  }
-  return found;
-}
-
-bool contains(std::string_view text, const std::vector<std::string>& searched) {
-  return std::ranges::any_of(searched,
-                             [&](const std::string& each) { return text.find(each) != std::string_view::npos; });
-}
-
-bool ends(std::string_view text, const std::vector<std::string>& searched) {
-  const std::string_view stripped = without_trailing_space(text);
-  return std::ranges::any_of(searched, [&](const std::string& each) { return stripped.ends_with(each); });
-}
-
-std::string lower_case_of(std::string_view text) {
-  std::string made;
-  append_lower(text, made);
-  return made;
-}
-
-// Numbers of elements, one for each.
-template <class Number>
-void fill(std::span<const element> elements, double* to, Number number) {
-  for (std::size_t i = 0; i < elements.size(); ++i) to[i] = static_cast<double>(number(elements[i]));
-}
-
-void fill(const element_condition::name& name, std::span<const element> elements, std::string_view text, double* to) {
-  const std::vector<std::string>& strings = name.strings;
-  const auto fill_texts = [&](auto number) {
-    fill(elements, to, [&](const element& each) { return number(each.in(text)); });
-  };
-  switch (name.what) {
-    case text_measure::bytes:
-      return fill(elements, to, [](const element& each) { return each.bytes; });
-    case text_measure::characters:
-      return fill(elements, to, [](const element& each) { return each.characters; });
-    case text_measure::letters:
-      return fill(elements, to, [](const element& each) { return each.letters; });
-    case text_measure::punctuation:
-      return fill(elements, to, [](const element& each) { return each.punctuation; });
-    case text_measure::ends_with_punctuation:
-      return fill_texts(
-          [](std::string_view own) { return !own.empty() && (last_character_of(own).traits & trait::end_mark) != 0; });
-    case text_measure::starts:
-      return fill_texts([&](std::string_view own) {
-        const std::string_view stripped = without_leading_space(own);
-        return std::ranges::any_of(strings, [&](const std::string& each) { return stripped.starts_with(each); });
-      });
-    case text_measure::ends:
-      return fill_texts([&](std::string_view own) { return ends(own, strings); });
-    case text_measure::lower_ends:
-      return fill_texts([&](std::string_view own) { return ends(lower_case_of(own), strings); });
-    case text_measure::contains:
-      return fill_texts([&](std::string_view own) { return contains(own, strings); });
-    case text_measure::lower_contains:
-      return fill_texts([&](std::string_view own) { return contains(lower_case_of(own), strings); });
-    case text_measure::equals:
-      return fill_texts([&](std::string_view own) { return std::ranges::find(strings, own) != strings.end(); });
-    case text_measure::occurrences:
-      return fill_texts([&](std::string_view own) { return occurrences(own, strings); });
-    case text_measure::runs:
-      return fill_texts([&](std::string_view own) {
-        std::uint64_t sum = 0;
-        for (const std::string& each : strings) sum += runs(own, each);
-        return sum;
-      });
-    default:
-      return fill(elements, to, [](const element&) { return gates::unknown; });
-  }
-}
 
 // Frees its memory, which an assignment may keep.
 template <class Container>
@@ -119,46 +23,6 @@ double quotient(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-// Evaluates a condition for the elements of a text.
-class text_reader::condition_reader {
- public:
-  explicit condition_reader(const element_condition& condition)
-      : condition_(condition), evaluation_(condition.typed), numbers_(condition.names.size() * room) {
-    for (std::size_t i = 0; i < condition.names.size(); ++i) columns_.push_back(&numbers_[i * room]);
-  }
-
-  struct outcome {
-    std::uint64_t elements = 0;
-    std::uint64_t characters = 0;
-  };
-
-  // Those for which it holds.
-  outcome read(std::string_view text, std::span<const element> elements) {
-    outcome made;
-    for (std::size_t first = 0; first < elements.size(); first += room) {
-      const auto batch = elements.subspan(first, std::min(room, elements.size() - first));
-      for (std::size_t name = 0; name < columns_.size(); ++name) {
-        fill(condition_.names[name], batch, text, &numbers_[name * room]);
-      }
-      const std::span<const double> holds = evaluation_.values(columns_, batch.size());
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (holds[i] != 1.0) continue;
-        ++made.elements;
-        made.characters += batch[i].characters;
-      }
-    }
-    return made;
-  }
-
- private:
-  static constexpr std::size_t room = gates::evaluation::max_units;
-
-  const element_condition& condition_;
-  gates::evaluation evaluation_;
-  std::vector<double> numbers_;  // by name: `room` elements
-  std::vector<const double*> columns_;
-};
-
 text_reader::text_reader(std::span<const text_fact> facts) : facts_(facts), values_(facts.size()) {
   for (const text_fact& each : facts) {
     const element_condition* const condition = each.condition();
@@ -170,15 +34,10 @@ text_reader::text_reader(std::span<const text_fact> facts) : facts_(facts), valu
 }
 
 void text_reader::note_needs() {
-  const auto needs_traits = [](const element_condition::name& each) {
-    return each.what == text_measure::letters || each.what == text_measure::punctuation;
-  };
   for (const text_fact& each : facts_) {
     division& of = divisions_[static_cast<std::size_t>(each.of())];
     if (each.what() != text_measure::count || each.condition() != nullptr) of.is_counted_only = false;
-    if (each.condition() != nullptr && std::ranges::any_of(each.condition()->names, needs_traits)) {
-      of.needed = detail::traits;
-    }
+    if (each.condition() != nullptr && each.condition()->needed() == detail::traits) of.needed = detail::traits;
   }
 }
 

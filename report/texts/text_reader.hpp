@@ -2,7 +2,7 @@
 // once for each text: its elements by kind, which of them are duplicates, and the text in lower case.
 #pragma once
 
-#include "report/conditions/evaluation.hpp"
+#include "report/texts/condition_reader.hpp"
 #include "report/texts/elements.hpp"
 #include "report/texts/equal_strings.hpp"
 #include "report/texts/string_set.hpp"
@@ -42,7 +42,7 @@ class text_reader {
   std::span<const double> read(std::string_view text, encoding known = encoding::any);
 
  private:
-  static constexpr std::size_t kinds = 9;
+  static constexpr std::size_t kinds = 10;
 
   // Of the elements of a kind, in the text that was passed last.
   struct division {
@@ -66,8 +66,6 @@ class text_reader {
       return std::string_view(text).substr(begins[first], begins[first + number] - begins[first]);
     }
   };
-  class condition_reader;
-
   void note_needs();
   [[nodiscard]] double value_of(const text_fact& fact, std::size_t index);
   [[nodiscard]] double value_of_elements(const text_fact& fact, std::size_t index);

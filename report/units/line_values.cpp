@@ -2,6 +2,8 @@
 
 #include "report/units/unit_meter.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstring>
 #include <utility>
 
@@ -16,8 +18,11 @@ std::string_view characters(std::span<const std::byte> text) {
 
 }  // namespace
 
-line_values::line_values(const field_of_lines& field, std::mutex& long_lines)
-    : max_bytes_(field.max_bytes), long_lines_(long_lines), field_(field.name, field.max_bytes) {}
+line_values::line_values(const field_of_lines& field, std::span<const texts::rewriting_step> steps,
+                         std::mutex& long_lines)
+    : max_bytes_(field.max_bytes), long_lines_(long_lines), field_(field.name, field.max_bytes) {
+  if (!steps.empty()) rewriter_.emplace(steps);
+}
 
 std::size_t line_values::read(std::span<const std::byte> text, std::span<std::uint32_t> ends,
                               std::uint64_t first_line) {
@@ -47,9 +52,11 @@ void line_values::read_open(std::uint64_t line) {
   clear();
   if (open_is_too_long_) {
     values_ += static_cast<char>(unit_meter::end_of_value);
+    if (rewriter_) is_rewritten_.push_back(false);
     note(io::field_fault::too_long, line);
   } else {
     add(open_, open_.size(), line);
+    if (is_rewritten(0)) rewrite(open_, std::string_view(values_).substr(0, values_.size() - 1));
   }
   open_is_too_long_ = false;
   open_.clear();
@@ -78,6 +85,7 @@ void line_values::clear() {
   values_.clear();
   if (values_.capacity() > 2 * max_values) std::string().swap(values_);
   faults_.clear();
+  is_rewritten_.clear();
   without_value_ = 0;
   without_field_ = 0;
 }
@@ -86,10 +94,29 @@ void line_values::add(std::string_view line, std::size_t readable, std::uint64_t
   const bool is_long = line.size() > io::line_field::kept_bytes;
   const auto lock = is_long ? std::unique_lock(long_lines_) : std::unique_lock<std::mutex>();
   const io::line_field::outcome found = field_.read({.line = line, .readable = readable});
-  values_ += found.value;
-  values_ += static_cast<char>(unit_meter::end_of_value);
+  add_value(found.value);
   note(found.fault, number);
-  if (is_long) field_.release();
+  if (!is_long) return;
+  field_.release();
+  if (rewriter_) rewriter_->release();
+}
+
+void line_values::add_value(std::string_view value) {
+  const std::size_t begin = values_.size();
+  if (rewriter_) {
+    rewriter_->rewrite(value, values_);
+    is_rewritten_.push_back(std::string_view(values_).substr(begin) != value);
+  } else {
+    values_ += value;
+  }
+  values_ += static_cast<char>(unit_meter::end_of_value);
+}
+
+void line_values::rewrite(std::string_view line, std::string_view value) {
+  const io::json_extent place = field_.place(line);
+  rewritten_line_.assign(line.substr(0, place.begin));
+  rewritten_line_ += nlohmann::json(value).dump();
+  rewritten_line_ += line.substr(place.begin + place.bytes);
 }
 
 void line_values::note(io::field_fault fault, std::uint64_t number) {

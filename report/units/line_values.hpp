@@ -2,15 +2,19 @@
 //
 //     text:     {"text":"ab\n"}\n  not JSON\n  {"text":"c"}\n
 //     values:   a b \n <end>  <end>  c <end>                       end_of_value, which is never in UTF-8
+//
+// If the plan rewrites texts, the values are the rewritten ones.
 #pragma once
 
 #include "io/json/line_field.hpp"
+#include "report/texts/rewriting.hpp"
 #include "report/units/unit_plan.hpp"
 #include "report/units/unit_result.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +25,9 @@ namespace gpuhist::report::units {
 /// One thread at a time.
 class line_values {
  public:
-  /// Borrows both. `long_lines`: held while a line is read that needs much memory.
-  line_values(const field_of_lines& field, std::mutex& long_lines);
+  /// Borrows all. `steps`: that rewrite values; empty: none. `long_lines`: held while a line is read that needs much
+  /// memory.
+  line_values(const field_of_lines& field, std::span<const texts::rewriting_step> steps, std::mutex& long_lines);
 
   /// Reads lines that are complete, from the beginning of `text`, until `ends` is full or there are many bytes of
   /// values. Writes the offset after each line. Returns their number. `first_line`: the number of the first line.
@@ -53,6 +58,20 @@ class line_values {
   /// `bytes`: of the value of the line.
   [[nodiscard]] measured_field found_in(std::size_t line, std::uint64_t bytes) const;
 
+  /// Whether the value of a line is not that in its text.
+  [[nodiscard]] bool is_rewritten(std::size_t line) const { return !is_rewritten_.empty() && is_rewritten_[line]; }
+
+  /// Makes the line with its rewritten value. `value`: of the line, in text().
+  void rewrite(std::string_view line, std::string_view value);
+
+  /// The line that rewrite() made last. After read_open(), that line, if it is_rewritten(0).
+  [[nodiscard]] std::string_view rewritten() const { return rewritten_line_; }
+
+  /// What the steps removed since the last call, by step.
+  [[nodiscard]] std::vector<texts::step_count> take_step_counts() {
+    return rewriter_ ? rewriter_->take_counts() : std::vector<texts::step_count>();
+  }
+
   /// All lines without field so far; the input is not set.
   [[nodiscard]] const lines_without_field& faults() const { return all_faults_; }
 
@@ -65,6 +84,7 @@ class line_values {
 
  private:
   void clear();
+  void add_value(std::string_view value);
   void add(std::string_view line, std::size_t readable, std::uint64_t number);
   void note(io::field_fault fault, std::uint64_t number);
 
@@ -75,6 +95,9 @@ class line_values {
   bool open_is_too_long_ = false;
   std::string values_;
   std::vector<io::field_fault> faults_;  // by line
+  std::optional<texts::text_rewriter> rewriter_;
+  std::vector<bool> is_rewritten_;  // by line; empty: nothing is rewritten
+  std::string rewritten_line_;
   std::size_t without_value_ = 0;
   std::size_t without_field_ = 0;
   lines_without_field all_faults_;

@@ -58,7 +58,7 @@ unit_batch::unit_batch(const unit_meter& meter, std::mutex& long_lines, std::opt
       values_(meter.formulas().size()),
       counts_(byte_values) {
   if (meter.plan().field) {
-    fields_.emplace(*meter.plan().field, long_lines);
+    fields_.emplace(*meter.plan().field, meter.plan().rewriting, long_lines);
     value_ends_.resize(max_units);
   }
   if (meter.plan().lines) {

@@ -57,7 +57,10 @@ class unit_batch {
     return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
   }
 
-  /// Counts the bytes that the values of a unit are those of.
+  /// The bytes that the values of a unit are those of. Precondition: units of a text.
+  [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
+
+  /// Counts them.
   void count(std::size_t unit, gpu::tally& to) const;
 
   [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;
@@ -113,7 +116,6 @@ class unit_batch {
     bool share = false;
   };
 
-  [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
   // Units of one piece each, one after the other.
   struct piece_run {
     std::size_t first_unit = 0;

@@ -70,7 +70,17 @@ std::vector<rule_result> rules_of(const unit_plan& plan, const unit_findings& fo
     made.front().found = {
         .units = of.selected, .bytes = of.selected_bytes, .first_units = of.selected, .first_bytes = of.selected_bytes};
   }
-  for (std::size_t i = 0; i < found.rules.size(); ++i) made[i].found = found.rules[i];
+  for (std::size_t i = 0; i < std::min(plan.counted_rules(), found.rules.size()); ++i) made[i].found = found.rules[i];
+  return made;
+}
+
+std::vector<rule_result> steps_of(const unit_plan& plan, const unit_findings& found) {
+  std::vector<rule_result> made;
+  for (const texts::rewriting_step& each : plan.rewriting) {
+    made.push_back({.name = each.name, .condition = each.typed});
+    const std::size_t at = plan.counted_rules() + made.size() - 1;
+    if (at < found.rules.size()) made.back().found = found.rules[at];
+  }
   return made;
 }
 
@@ -81,6 +91,7 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   if (plan.field) made.field = plan.field->name;
   if (plan.where) made.where = plan.where->text();
   made.rules = rules_of(plan, found);
+  made.steps = steps_of(plan, found);
   made.drops_unverified = plan.filter && plan.filter->drops_unverified;
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();

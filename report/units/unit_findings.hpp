@@ -101,7 +101,7 @@ struct unit_findings {
   rendered_units& lines_of(const std::shared_ptr<const std::string>& input);
 
   unit_totals totals{};
-  std::vector<rule_totals> rules{};  ///< in the order of the plan; empty: none were counted
+  std::vector<rule_totals> rules{};  ///< as unit_plan::counted_rows(); empty: none were counted
   distribution values{};
   std::vector<distribution> watched{};  ///< by formula of watched_values; empty: no values yet
   best_units best;

@@ -6,6 +6,7 @@
 #include "report/lines/event_times.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/lines/selector.hpp"
+#include "report/texts/rewriting.hpp"
 #include "report/texts/text_fact.hpp"
 #include "report/units/distribution.hpp"
 #include "report/units/group_key.hpp"
@@ -165,11 +166,12 @@ struct unit_plan {
   static constexpr std::size_t shown_bytes = 400;  ///< of the text of a unit
 
   unit_shape shape;
-  std::string each;                         ///< as typed: "line"
-  std::optional<field_of_lines> field{};    ///< only of lines; nothing: the units themselves are measured
-  std::optional<gates::condition> where{};  ///< that one of the rules holds; nothing: no unit is selected
-  std::vector<unit_rule> rules{};           ///< in the order in which they are compared
-  std::optional<filtering> filter{};        ///< requires `where`; nothing: text is not filtered
+  std::string each;                                ///< as typed: "line"
+  std::optional<field_of_lines> field{};           ///< only of lines; nothing: the units themselves are measured
+  std::vector<texts::rewriting_step> rewriting{};  ///< of the text that is measured, before it is; of fields only
+  std::optional<gates::condition> where{};         ///< that one of the rules holds; nothing: no unit is selected
+  std::vector<unit_rule> rules{};                  ///< in the order in which they are compared
+  std::optional<filtering> filter{};               ///< requires `where`; nothing: text is not filtered
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
   std::vector<double> quantiles{};      ///< of the distribution, in percent
@@ -187,8 +189,12 @@ struct unit_plan {
   /// Whether rules are evaluated one by one: a single one is the condition.
   [[nodiscard]] bool divides_rules() const { return reports_rules() && (rules.size() > 1 || selects_missing()); }
   [[nodiscard]] bool selects_missing() const { return field && field->selects_missing; }
-  /// Of rule_totals: the rules, and what selects lines without field.
-  [[nodiscard]] std::size_t counted_rules() const { return rules.size() + (selects_missing() ? 1 : 0); }
+  /// The rules that are counted one by one, and what selects lines without field.
+  [[nodiscard]] std::size_t counted_rules() const {
+    return divides_rules() ? rules.size() + (selects_missing() ? 1 : 0) : 0;
+  }
+  /// Of rule_totals: the counted rules, then the steps of the rewriting.
+  [[nodiscard]] std::size_t counted_rows() const { return counted_rules() + rewriting.size(); }
 
   /// Whether a line with this value of the condition is counted by matches and in groups: one that is selected, with a
   /// filter one that is kept.

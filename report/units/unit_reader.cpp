@@ -46,6 +46,12 @@ std::string text_of(const lines_without_field& found, const std::string& field) 
   return text;
 }
 
+std::string_view characters_of(std::span<const std::byte> text) {
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
 std::int64_t time_of_clock() {
   const auto now = std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
   return now.time_since_epoch().count();
@@ -67,7 +73,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       row_(byte_values),
       scratch_(byte_values),
       watermark_(run.watermark()),
-      rules_(meter_.plan().divides_rules() ? meter_.plan().counted_rules() : 0),
+      rules_(meter_.plan().counted_rows()),
       watched_(meter_.plan().watched.are_checked() ? meter_.plan().watched.formulas.size() : 0) {
   if (meter_.plan().lines && meter_.plan().lines->expressions() > 0) {
     observed_.matches.resize(meter_.plan().lines->expressions() + 1);
@@ -498,7 +504,7 @@ bool unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
   if (groups_) batch_.read_open();
   const bool is_kept = judge_open();
-  if (kept_) kept_->close(is_kept, held_ ? kept_text::use::later : kept_text::use::next);
+  if (kept_) close_kept(is_kept);
   advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
   open_text_.clear();
@@ -623,9 +629,29 @@ void unit_reader::keep() {
   for (std::size_t first = 0, last = 0; first < batch_.size(); first = last + 1) {
     const bool is_kept = filter.keeps(holds[first]);
     for (last = first; last + 1 < batch_.size() && filter.keeps(holds[last + 1]) == is_kept;) ++last;
-    if (is_kept) kept_->add(batch_.text_of(first, last));
+    if (is_kept) keep(first, last);
   }
   if (held_) held_->note_kept(kept_->held_bytes());
+}
+
+void unit_reader::keep(std::size_t first, std::size_t last) {
+  if (meter_.plan().rewriting.empty()) return kept_->add(batch_.text_of(first, last));
+  for (std::size_t unit = first; unit <= last; ++unit) {
+    const std::span<const std::byte> text = batch_.text_of(unit, unit);
+    if (!fields_->is_rewritten(unit)) {
+      kept_->add(text);
+    } else {
+      fields_->rewrite(characters_of(text), characters_of(batch_.measured(unit)));
+      kept_->add(bytes_of(fields_->rewritten()));
+    }
+  }
+}
+
+// The open unit.
+void unit_reader::close_kept(bool is_kept) {
+  const bool is_rewritten = fields_ != nullptr && fields_->is_rewritten(0);
+  kept_->close(is_kept && !is_rewritten, held_ ? kept_text::use::later : kept_text::use::next);
+  if (is_kept && is_rewritten) kept_->add(bytes_of(fields_->rewritten()));
 }
 
 // Units of the batch.
@@ -654,8 +680,9 @@ void unit_reader::note(const judged_unit& found) {
 void unit_reader::note_rules(const judged_unit& found, std::size_t unit) {
   holding_.clear();
   if (found.holds != 1.0 || !meter_.plan().reports_rules()) return;
-  if (rules_.empty()) return holding_.push_back(0);
-  for (std::size_t rule = 0; rule < rules_.size(); ++rule) {
+  const std::size_t counted = meter_.plan().counted_rules();
+  if (counted == 0) return holding_.push_back(0);
+  for (std::size_t rule = 0; rule < counted; ++rule) {
     if (batch_.rule_holds(rule, unit)) holding_.push_back(rule);
   }
   add_unit(rules_, holding_, place_.bytes);
@@ -701,7 +728,17 @@ counted_unit unit_reader::counted_in_batch(std::size_t unit) {
   return made;
 }
 
+// What the steps of the rewriting removed.
+void unit_reader::note_steps() {
+  const std::vector<texts::step_count> found = fields_->take_step_counts();
+  const std::size_t first = meter_.plan().counted_rules();
+  for (std::size_t step = 0; step < found.size(); ++step) {
+    rules_[first + step] += {.units = found[step].lines, .bytes = found[step].bytes};
+  }
+}
+
 void unit_reader::flush() {
+  if (!meter_.plan().rewriting.empty()) note_steps();
   out_->add(totals_);
   of_input_ += totals_;
   totals_ = {};

@@ -131,6 +131,9 @@ class unit_reader final : public pipeline::input_observer {
   void pass(std::size_t first, std::size_t end);
   void pass(const unit_totals& units, std::uint64_t newlines);
   void keep();
+  void keep(std::size_t first, std::size_t last);
+  void close_kept(bool is_kept);
+  void note_steps();
   [[nodiscard]] bool is_reported(const judged_unit& found, std::uint64_t number) const;
   void report(const judged_unit& found, const counted_unit& unit);
   void note(const judged_unit& found);
@@ -180,7 +183,7 @@ class unit_reader final : public pipeline::input_observer {
   std::optional<kept_text> kept_;          // with a filter
   std::unique_ptr<kept_outlet> outlet_;    // null: next_kept() returns the kept text
   unit_totals totals_{};                   // not added to the run yet
-  std::vector<rule_totals> rules_;         // not added to the run yet; empty: they are not counted one by one
+  std::vector<rule_totals> rules_;         // unit_plan::counted_rows(), not added to the run yet
   std::vector<std::size_t> holding_;       // rules that hold for the unit
   unit_totals of_input_{};                 // added to the run
   pipeline::observed_numbers observed_{};  // without values

@@ -58,10 +58,10 @@ struct rule_totals {
   bool operator==(const rule_totals&) const = default;
 };
 
-/// A rule of a run.
+/// A rule of a run. Of a step of the rewriting, units are lines of texts.
 struct rule_result {
   std::string name;
-  std::string condition;  ///< as typed
+  std::string condition;  ///< as typed; of a step the step
   rule_totals found{};
 };
 
@@ -77,6 +77,10 @@ inline constexpr std::array rule_numbers = {rule_number{"units", "units", &rule_
                                             rule_number{"first_units", "first", &rule_totals::first_units},
                                             rule_number{"first_bytes", "bytes", &rule_totals::first_bytes}};
 static_assert(sizeof(rule_totals) == rule_numbers.size() * sizeof(std::uint64_t), "every number has a row");
+
+/// A number of a step of the rewriting, in all formats.
+inline constexpr std::array step_numbers = {rule_number{"lines", "lines", &rule_totals::units},
+                                            rule_number{"bytes", "bytes", &rule_totals::bytes}};
 
 /// Adds them one by one. One of both may be empty.
 inline void add_rules(std::vector<rule_totals>& to, std::span<const rule_totals> more) {
@@ -147,6 +151,7 @@ struct unit_result {
   std::optional<std::string> field{};            ///< its name; nothing: the units themselves were measured
   std::optional<std::string> where{};            ///< as typed; several rules are joined
   std::vector<rule_result> rules{};              ///< empty: it is not reported which rules hold
+  std::vector<rule_result> steps{};              ///< of the rewriting; empty: texts are not rewritten
   bool drops_unverified = false;                 ///< as that of filtering
   std::uint64_t early_ends = 0;                  ///< inputs whose text ended early, after some text
   std::optional<input_fault> missing{};          ///< field_of_lines::must_exist: the first fault

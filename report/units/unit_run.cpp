@@ -170,7 +170,7 @@ double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   const std::uint64_t bytes = found.place.bytes;
   to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
   if (plan.divides_rules() && !rules.empty()) {
-    std::vector<rule_totals> of_unit(plan.counted_rules());
+    std::vector<rule_totals> of_unit(plan.counted_rows());
     add_unit(of_unit, rules, bytes);
     to.add_rules(of_unit);
   }

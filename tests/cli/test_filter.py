@@ -480,8 +480,8 @@ class Usage(FilterTest):
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
                                (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),
                                (("--drop-if", "digit > 1", "--delimiter", ","), "--delimiter: requires --each record"),
-                               (("--preset", "gophr"), '--preset: there is no "gophr"; known are fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition; did you mean gopher?'),
-                               (("--preset", "xxxxxx"), "known are fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition")):  # fmt: skip
+                               (("--preset", "gophr"), '--preset: there is no "gophr"; known are c4-quality, fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition; did you mean gopher?'),
+                               (("--preset", "xxxxxx"), "known are c4-quality, fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition")):  # fmt: skip
             with self.subTest(typed=typed):
                 self.assert_usage_error(filtered(*typed, path), message)
 

@@ -1,17 +1,21 @@
 """The presets with whole rules: which rules hold for a text, and which texts a filter keeps, compared with the rules written
 down here again in Python, with exact fractions. bench/curators.py compares them with the packages that they are from."""
 
+import collections
+import itertools
 import json
 import random
+import re
 from fractions import Fraction
 
 from support import CommandTest, main, run, sampled
 from test_text_facts import random_text
-from text_facts_oracle import PUNCTUATION, TERMINAL_PUNCTUATION, Facts
+from text_facts_oracle import PUNCTUATION, TERMINAL_PUNCTUATION, Facts, sentences
 
 STOP_WORDS = {"the", "be", "to", "of", "and", "that", "have", "with"}
 BULLETS = tuple("•‣⁃⁌⁍∙○●◘◦⦾⦿")
 POLICIES = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "privacy overview", "use of cookies", "use cookies")
+POLICIES_OF_C4 = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
 ELLIPSES = ("...", "[...]", "…", "(...)", "[…]", "-»", "read more..", "read more")
 
 
@@ -104,7 +108,51 @@ def nemo_repetition(text):
         yield f"repeating-duplicate-{number}-grams", len(words) < number or covered
 
 
+# As C4QualityFilter of datatrove decides, line by line: the rules that remove the document, and the lines that are left.
+def c4_lines(text):
+    lines, rules, steps = [], set(), collections.Counter()
+    for row in text.splitlines():
+        line = row.strip()
+        words = line.split()
+        steps["strip"] += line != row
+        if any(len(word) > 1000 for word in words):
+            steps["long-word"] += 1
+            continue
+        if len(words) < 3:
+            steps["few-words"] += 1
+            continue
+        without = re.sub(r"\[\d*\]|\[edit\]|\[citation needed\]", "", line)
+        steps["citations"] += without != line
+        lower = without.lower()
+        if without[-1:] not in (".", "?", "!", '"', "'") or without[-3:] == "...":
+            steps["no-terminal-punctuation"] += 1
+        elif "lorem ipsum" in lower:
+            rules.add("lorem-ipsum")
+            lines.append(without)
+        elif "javascript" in lower:
+            steps["javascript"] += 1
+        elif "{" in without:
+            rules.add("curly-bracket")
+            lines.append(without)
+        elif any(each in lower for each in POLICIES_OF_C4):
+            steps["policy"] += 1
+        else:
+            lines.append(without)
+    return "\n".join(lines).strip(), rules, steps
+
+
+C4_STEPS = ("strip", "long-word", "few-words", "citations", "no-terminal-punctuation", "javascript", "policy")
+
+
+def c4_quality(text):
+    rewritten, rules, _ = c4_lines(text)
+    yield "lorem-ipsum", "lorem-ipsum" in rules
+    yield "curly-bracket", "{" in rewritten
+    yield "few-sentences", len(sentences(rewritten)) < 5
+
+
 PRESETS = {
+    "c4-quality": c4_quality,
     "fineweb-quality": fineweb_quality,
     "gopher-quality": gopher_quality,
     "gopher-repetition": gopher_repetition,
@@ -130,10 +178,27 @@ def near_prose(chosen):
     return "".join(chosen.choice(sentences) + chosen.choice((" ", "\n", "\n\n", "\n\n\n")) for _ in range(chosen.randint(1, 40)))
 
 
+def near_page(chosen):
+    """Lines of a page, with what rules of C4 look for."""
+    parts = ("the", "page", "said.", "so!", "why?", '"Yes."', "wait...", "[12]", "[edit]", "[citation needed]", "[٣]", "[]", "x" * 1001, "end.\u201d")
+    rare = ("{", "Lorem Ipsum", "JavaScript", "use cookies", "Privacy Policy", "terms of use.", "coo\u212aie policy.")
+    lines = []
+    for _ in range(chosen.randint(1, 14)):
+        words = [chosen.choice(parts) if chosen.random() < 0.4 else "word" for _ in range(chosen.randint(1, 9))]
+        words += [chosen.choice(rare)] if chosen.random() < 0.06 else []
+        lines.append(" " * chosen.randint(0, 1) + " ".join(words) + chosen.choice((".", ".", "", "!", ".[3]", ". [edit]", "\u00a0")))
+    return "".join(line + chosen.choice(("\n", "\n", "\r\n", "\n\n", "\u2028")) for line in lines)
+
+
+def rewritten_line(line, number, text, new):
+    return line if new == text else json.dumps({"id": number, "text": new}, ensure_ascii=False).encode() + b"\n"
+
+
 class Presets(CommandTest):
     def test_each_rule_of_a_preset_holds_for_the_texts_for_which_it_does_in_python(self):
         chosen = random.Random(49)
         texts = [*AT_LIMITS, *(near_prose(chosen) for _ in range(300)), *(random_text(chosen, 200) for _ in range(60))]
+        texts += [near_page(chosen) for _ in range(300)]
         lines = [json.dumps({"id": number, "text": text}, ensure_ascii=False).encode() + b"\n" for number, text in enumerate(texts)]
         path = self.file("a.jsonl", b"".join(lines))
         for preset in sampled(PRESETS, 3):
@@ -141,7 +206,9 @@ class Presets(CommandTest):
             result = self.folder / "result.jsonl"
             ended = run("filter", "-q", "--jsonl-field", "text", "--preset", preset, "--result", result, path, engine=None)
             self.assertEqual(ended.status, 0, ended)
-            self.assertEqual(ended.stdout, b"".join(line for line, rules in zip(lines, expected) if not rules), preset)
+            news = [c4_lines(text)[0] if preset == "c4-quality" else text for text in texts]
+            kept = [rewritten_line(*each) for each in zip(lines, itertools.count(), texts, news)]
+            self.assertEqual(ended.stdout, b"".join(line for line, rules in zip(kept, expected) if not rules), preset)
             found = [json.loads(line) for line in result.read_bytes().splitlines()]
             units = {each["unit"] - 1: each["rules"] for each in found if each["kind"] == "unit"}
             for number, rules in enumerate(expected):
@@ -153,10 +220,19 @@ class Presets(CommandTest):
                 self.assertEqual(each["units"], sum(each["name"] in rules for rules in expected), each)
                 self.assertEqual(each["first_units"], sum(rules[:1] == [each["name"]] for rules in expected), each)
 
+    def test_the_result_has_the_lines_that_each_step_of_c4_quality_removed_or_changed(self):
+        chosen = random.Random(4)
+        texts = [near_page(chosen) for _ in range(200)]
+        path = self.file("a.jsonl", b"".join(json.dumps({"text": each}).encode() + b"\n" for each in texts))
+        expected = sum((c4_lines(each)[2] for each in texts), collections.Counter())
+        steps = run("--format", "json", "--each", "line", "--jsonl-field", "text", "--preset", "c4-quality", path).result["units"]["rewrite"]
+        self.assertEqual({each["name"]: each["lines"] for each in steps}, {f"c4-quality.{name}": expected[name] for name in C4_STEPS})
+        self.assertTrue(all(expected[each] > 0 for each in C4_STEPS), expected)
+
     def test_each_rule_holds_for_a_text_and_not_for_another(self):
         """Else the texts of this suite would say nothing of the rule."""
         chosen = random.Random(49)
-        texts = [*AT_LIMITS, *(near_prose(chosen) for _ in range(300))]
+        texts = [*AT_LIMITS, *(near_prose(chosen) for _ in range(300)), *(near_page(chosen) for _ in range(300))]
         never = {"gopher-quality.long"}  # of a text of 100,001 words
         for preset, rules in PRESETS.items():
             seen = {}

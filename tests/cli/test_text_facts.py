@@ -18,6 +18,7 @@ CONDITIONS = (
     "punctuation < characters", "letters > 0", "letters != characters", 'starts("•", "-")', 'ends("...", "…")', "ends_with_punctuation",
     "characters <= 30", 'contains("porn", "é", "\\n")', 'is("...", "the", "a")', 'lower_contains("the", "cookie", "mi")', 'lower_ends("read more", "…")',
     'runs("#") / characters > 0.5', '!ends(".", "?", "!", "\\"", "\'")', 'occurrences("a", "aa") >= 1 && bytes > characters',
+    'words > 2 && longest_word <= 4', 'has_suffix(".", " ", "?")', 'has_suffix("...") || words * 2 > characters',
     "bytes == characters || letters * 2 - punctuation < characters", 'starts("\\t", "\\\\") || is("https://a.b/")',
 )  # fmt: skip
 OF_TEXT = (
@@ -233,7 +234,7 @@ class Formula:
         if kind < 0.4:
             return self.chosen.choice(('lower_contains("the", "cookie")', 'lower_ends("read more", "…")', "ends_with_punctuation"))
         if kind < 0.5:
-            return f"!{self.of_element()}" if self.chosen.random() < 0.5 else f"({self.of_element()})"
+            return f"!({self.of_element()})" if self.chosen.random() < 0.5 else f"({self.of_element()})"
         if kind < 0.7:
             return f"({self.of_element()} {self.chosen.choice(('&&', '||'))} {self.of_element()})"
         number = self.chosen.choice(("bytes", "characters", "letters", "punctuation", 'runs("#")', f"occurrences({self.strings()})"))

@@ -55,6 +55,24 @@ def tokens(text):
     return found if begin is None else [*found, text[begin:]]
 
 
+CLOSING = "\"')]}\u201d\u2019\u00bb"
+
+
+def sentences(text):
+    """The words of a row up to one that ends with an end mark, perhaps with closing marks after it, but not with '..'."""
+    found = []
+    for row in text.splitlines():
+        words = list(re.finditer(r"\S+", re.sub("[\x1c-\x1f]", " ", row)))
+        begin = None
+        for number, word in enumerate(words):
+            begin = word.start() if begin is None else begin
+            core = word[0].rstrip(CLOSING)
+            if number + 1 == len(words) or (core[-1:] in TERMINAL_PUNCTUATION and core and not core.endswith("..")):
+                found.append(row[begin : word.end()])
+                begin = None
+    return found
+
+
 # ---- elements --------------------------------------------------------------------------------------------------------
 
 URL = re.compile(r"https?://(?:[A-Za-z0-9$\-_@.&+/:=?#~]|[!*\(\),]|(?:%[0-9A-Fa-f]{2}))+")
@@ -65,6 +83,7 @@ KINDS = {
     "segment": lambda text: re.split("\n+", text),
     "paragraph": lambda text: text.split("\n\n"),
     "block": lambda text: re.split("\n{2,}", text.strip()),
+    "sentence": sentences,
     "word": str.split,
     "token": tokens,
     "url": URL.findall,
@@ -76,12 +95,15 @@ ELEMENT_NAMES = {
     "characters": len,
     "letters": lambda element: sum(map(str.isalpha, element)),
     "punctuation": lambda element: sum(each in PUNCTUATION for each in element),
+    "words": lambda element: len(element.split()),
+    "longest_word": lambda element: max(map(len, element.split()), default=0),
     "ends_with_punctuation": lambda element: element[-1:] in TERMINAL_PUNCTUATION,
 }
 
 ELEMENT_FUNCTIONS = {
     "starts": lambda element, *given: element.lstrip().startswith(given),
     "ends": lambda element, *given: element.rstrip().endswith(given),
+    "has_suffix": lambda element, *given: element.endswith(given),
     "lower_ends": lambda element, *given: element.rstrip().lower().endswith(given),
     "contains": lambda element, *given: any(each in element for each in given),
     "lower_contains": lambda element, *given: any(each in element.lower() for each in given),

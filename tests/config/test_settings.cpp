@@ -63,6 +63,7 @@ class configuration {
 std::string good_value(const option_row& row) {
   if (row.value == "CONDITION") return "bytes > 0";
   if (row.value == "UNIT") return "line";
+  if (row.key() == "rewrite") return "strip";
   if (row.value == "BYTE") return ",";
   if (row.key() == "max-errors") return "0.1%";
   if (row.key() == "quantiles") return "50,99.9";

@@ -54,6 +54,10 @@ reading read(std::string_view line, const std::string& field = "text") {
   reading found = read_alone(reader, line);
   for (const char next : {'\0', '"', '}', '9', '\xff'}) CHECK(read_before(reader, line, next) == found);
   CHECK(read_alone(reader, std::string(line) + "\r\n") == found);
+  if (found.fault == field_fault::none) {
+    const io::json_extent place = reader.place(line);
+    CHECK(nlohmann::json::parse(line.substr(place.begin, place.bytes)) == nlohmann::json(found.value));
+  }
   return found;
 }
 
