@@ -29,7 +29,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -48,14 +47,6 @@ namespace {
 namespace fs = std::filesystem;
 
 // Before threads start.
-const char* environment_variable(const char* name) {
-  return std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-}
-
-config::shard_choice shard_of(const config::options& typed) {
-  return typed.shard ? batch::resolve_shard(*typed.shard, environment_variable) : config::shard_choice{};
-}
-
 void refuse(bool is_wrong, std::string_view option, const std::string& cause) {
   if (is_wrong) throw config::option_error(option, cause);
 }

@@ -5,6 +5,7 @@
 #include "command/filter/output_folder.hpp"
 #include "command/filter/output_names.hpp"
 #include "command/filter/text_encoder.hpp"
+#include "command/job_options.hpp"
 #include "command/run_messages.hpp"
 #include "command/typed_options.hpp"
 #include "config/size.hpp"
@@ -183,7 +184,7 @@ void refuse_result_as_output(const config::options& typed, const std::vector<pla
   const fs::path result = resolved(*typed.result);
   const fs::path name = result.lexically_relative(resolved(fs::path(*typed.output_dir) / record_name).parent_path());
   const bool is_output = std::ranges::any_of(outputs, [&](const planned_output& each) { return name == each.name; });
-  if (!is_output && name != record_name) return;
+  if (!is_output && !is_record_name(name.string())) return;
   throw config::usage_error(name_of_result(typed) + " is also an output in --output-dir; give another file");
 }
 
@@ -238,11 +239,12 @@ class folder_filter {
     const std::string options = options_of_output(typed_, planned_);
     const pipeline::looked_up_inputs found = library::look_up_inputs(planned_);
     const fs::path folder = *typed_.output_dir;
-    std::vector<planned_output> all = plan_outputs(typed_, planned_, found);
+    const config::shard_choice shard = shard_of(typed_);
+    std::vector<planned_output> all = plan_outputs(typed_, planned_, found, shard);
     refuse_result_as_output(typed_, all);
-    const folder_lock lock(folder);  // what is in the folder is looked up when no other process writes to it
+    const folder_lock lock(folder, shard);  // what is in the folder is looked up when no other process writes to it
     folder_work work = work_of(typed_, std::move(all), found, read_record(folder, options));
-    folder_record record(folder, options);
+    folder_record record(folder, record_name_of(shard), options);
     const auto remaining = std::make_shared<pipeline::looked_up_inputs>(remaining_inputs(found, work.outputs));
     planned_.looked_up = remaining;
     output_folder outputs(folder, std::move(work.outputs), *remaining, record, *planned_.units);

@@ -1,5 +1,6 @@
 #include "command/job_options.hpp"
 
+#include "batch/job_folder.hpp"
 #include "config/option_values.hpp"
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -124,6 +126,12 @@ config::options options_of_job(const config::options& typed, const io::output_fi
   made.output.reset();
   made.format = "jsonl";
   return made;
+}
+
+config::shard_choice shard_of(const config::options& typed) {
+  if (!typed.shard) return {};
+  // before threads start NOLINTNEXTLINE(concurrency-mt-unsafe)
+  return batch::resolve_shard(*typed.shard, [](const char* name) { return std::getenv(name); });
 }
 
 plan plan_of_run(const config::options& typed) {

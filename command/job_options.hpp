@@ -16,6 +16,10 @@ void check_unit_options(const config::options& typed);
 /// standard input, a pattern without match.
 config::options options_of_job(const config::options& typed, const io::output_files& own);
 
+/// The part of the inputs that this run takes, `auto` as Slurm or MPI numbers it; 0 of 0: all. Throws
+/// config::usage_error.
+config::shard_choice shard_of(const config::options& typed);
+
 /// The plan of a run over a manifest, which replaces the inputs.
 plan plan_of_run(const config::options& typed);
 

@@ -480,7 +480,7 @@ constexpr std::array rows = {
         on_counting([](counting_options& o, values v) {
           for (value each : v) units_in(o).rewrite.push_back(parse_text(each, "give a step such as strip"));
         }),
-        rules(decision::text, "jsonl-field")},
+        rules(decision::text, "each")},
     option_row{
         measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each: how many units have which value",
@@ -943,15 +943,19 @@ constexpr std::array rows = {
                "no limit.",
                "gpuhist batch job.toml --max-errors 0.1%",
                on_command([](options& o, value v) { o.max_errors = parse_error_limit(v); })},
-    option_row{jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs, rare,
-               "count part I of N; auto: as Slurm or MPI numbers it",
-               "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the "
-               "same number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result "
-               "of a part is published in DIR/parts; 'gpuhist merge DIR' adds the parts. auto: from "
-               "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK "
-               "and OMPI_COMM_WORLD_SIZE. Default: all inputs.",
-               "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
-               on_command([](options& o, value v) { o.shard = parse_shard(v); })},
+    option_row{
+        jobs, "--shard", "I/N", value_kind::text, "auto", batch_runs | filtering_runs, rare,
+        "take part I of N; auto: as Slurm or MPI numbers it",
+        "Counts part I (1 to N) of N parts of the manifest. All runs compute the same division, with about the "
+        "same number of bytes in each part: whole inputs, and pieces of large files (--split-size). The result "
+        "of a part is published in DIR/parts; 'gpuhist merge DIR' adds the parts. auto: from "
+        "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK "
+        "and OMPI_COMM_WORLD_SIZE. 'gpuhist filter --output-dir' filters the inputs of part I, which their names "
+        "determine; parts write to the same folder, and 'gpuhist merge' adds their --result. Default: all "
+        "inputs.",
+        "gpuhist batch job.toml --manifest manifest.jsonl --shard 3/8",
+        on_command([](options& o, value v) { o.shard = parse_shard(v); }),
+        rules(decision::nothing, "filter:output-dir")},
     option_row{jobs, "--min-age", "TIME", value_kind::interval, "", batch_runs, rare,
                "leave out files that changed in the last 10m",
                "Leaves out files that were changed less than TIME (500ms, 10s, 10m, 2h) before the job is planned, "

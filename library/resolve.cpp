@@ -520,7 +520,10 @@ std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, c
 std::vector<report::texts::rewriting_step> resolve_rewriting(const unit_options& asked) {
   constexpr std::string_view option = "rewrite";
   if (!asked.rewrite.empty() && asked.jsonl_field.empty()) {
-    throw config::option_error(option, "rewrites the text of --jsonl-field; give the field, as --jsonl-field text");
+    throw config::option_error(option,
+                               asked.each == kind::value
+                                   ? "values are rewritten before they are fed: pass them to text_rewriter"
+                                   : "rewrites the text of --jsonl-field; give the field, as --jsonl-field text");
   }
   std::vector<report::texts::rewriting_step> made;
   for (const std::string& each : asked.rewrite) {

@@ -124,7 +124,17 @@ folder_work outputs_to_write(const fs::path& folder, std::vector<planned_output>
   return made;
 }
 
-folder_lock::folder_lock(const fs::path& folder) {
+namespace {
+
+// Of a filesystem that has no locks, nothing is locked.
+void lock(const io::descriptor& file, int how, const std::string& in_use) {
+  if (::flock(file.get(), how | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw std::runtime_error(in_use + "; wait for its end, or give another folder");
+}
+
+}  // namespace
+
+folder_lock::folder_lock(const fs::path& folder, config::shard_choice shard) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw io::destination_error(error, "cannot create the folder " + report::printable(folder.string()));
@@ -133,9 +143,13 @@ folder_lock::folder_lock(const fs::path& folder) {
     throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(folder.string()));
   }
   if (!folder_) return;  // it may be written but not read
-  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  throw std::runtime_error("another gpuhist filter writes to " + report::printable(folder.string()) +
-                           "; wait for its end, or give another folder");
+  const std::string name = report::printable(folder.string());
+  lock(folder_, shard.count == 0 ? LOCK_EX : LOCK_SH, "another gpuhist filter writes to " + name);
+  if (shard.count == 0) return;
+  constexpr mode_t readable = 0666;
+  list_ = io::descriptor(::openat(folder_.get(), record_name_of(shard).c_str(),
+                                  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, readable));
+  if (list_) lock(list_, LOCK_EX, "another gpuhist filter writes this shard to " + name);
 }
 
 }  // namespace gpuhist::command

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -63,7 +64,16 @@ std::string options_of_output(const config::options& typed, const plan& planned)
 
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options) {
   earlier_outputs found;
-  report::for_each_record(folder / record_name, [&](const json& line) { add_line(line, options, found); });
+  std::vector<std::filesystem::path> lists;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator each(folder, ignored), end; !ignored && each != end;
+       each.increment(ignored)) {
+    if (is_record_name(each->path().filename().string())) lists.push_back(each->path());
+  }
+  std::ranges::sort(lists);
+  for (const std::filesystem::path& list : lists) {
+    report::for_each_record(list, [&](const json& line) { add_line(line, options, found); });
+  }
   return found;
 }
 
@@ -73,8 +83,8 @@ io::descriptor open_output_folder(const std::filesystem::path& folder) {
   throw io::destination_error(errno, std::system_category(), "cannot write " + report::printable(folder.string()));
 }
 
-folder_record::folder_record(const std::filesystem::path& folder, std::string options)
-    : options_(std::move(options)), file_(open_output_folder(folder), folder / record_name, report::writing::append) {}
+folder_record::folder_record(const std::filesystem::path& folder, const std::string& name, std::string options)
+    : options_(std::move(options)), file_(open_output_folder(folder), folder / name, report::writing::append) {}
 
 void folder_record::add(const recorded_output& line) {
   const std::string text = report::as_line(as_json(line, options_));

@@ -40,8 +40,8 @@ using earlier_outputs = std::unordered_map<std::string, std::vector<earlier_outp
 /// outputs of equal inputs.
 std::string options_of_output(const config::options& typed, const plan& planned);
 
-/// `options`: those of this run. Empty if there is no file. A line that is not complete or not valid is left out: its
-/// output is filtered again. Throws what bounded_lines throws.
+/// The lists of all runs and shards. `options`: those of this run. Empty if there is none. A line that is not complete
+/// or not valid is left out: its output is filtered again. Throws what bounded_lines throws.
 earlier_outputs read_record(const std::filesystem::path& folder, const std::string& options);
 
 /// Opens a folder, for the names in it. Throws destination_error.
@@ -50,8 +50,9 @@ io::descriptor open_output_folder(const std::filesystem::path& folder);
 /// Appends lines. Thread-safe.
 class folder_record {
  public:
-  /// Creates the file if it is missing. `options`: those of this run. Throws destination_error.
-  folder_record(const std::filesystem::path& folder, std::string options);
+  /// Creates the file if it is missing. `name`: record_name_of(). `options`: those of this run. Throws
+  /// destination_error.
+  folder_record(const std::filesystem::path& folder, const std::string& name, std::string options);
 
   /// Returns when the line is on disk. Throws destination_error.
   void add(const recorded_output& line);

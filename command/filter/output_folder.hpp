@@ -48,15 +48,17 @@ folder_work outputs_to_write(const std::filesystem::path& folder, std::vector<pl
                              const pipeline::looked_up_inputs& found, const earlier_outputs& earlier,
                              const existing_outputs& existing);
 
-/// While it exists, no other `gpuhist filter` writes to the folder, on filesystems that have locks.
+/// While it exists, no other `gpuhist filter` writes to the folder, except other shards, on filesystems that have
+/// locks.
 class folder_lock {
  public:
   /// Creates the folder if it is missing. Throws destination_error if it cannot be created, std::runtime_error if
   /// another process has the lock.
-  explicit folder_lock(const std::filesystem::path& folder);
+  folder_lock(const std::filesystem::path& folder, config::shard_choice shard);
 
  private:
   io::descriptor folder_;
+  io::descriptor list_;  // of a shard
 };
 
 /// The outputs of one run. Thread-safe.

@@ -3,6 +3,7 @@
 #include "batch/parallel_work.hpp"
 #include "config/usage_error.hpp"
 #include "io/archive/archive_format.hpp"
+#include "io/checksum.hpp"
 #include "io/descriptor.hpp"
 #include "io/failure.hpp"
 #include "io/format.hpp"
@@ -144,7 +145,7 @@ class name_check {
   explicit name_check(const pipeline::looked_up_inputs& found) : found_(found) {}
 
   void add(const planned_output& output) {
-    if (output.name == record_name) refuse(input(output.input) + " has the name of the list in the folder");
+    if (is_record_name(output.name)) refuse(input(output.input) + " has the name of the list in the folder");
     const auto [at, is_new] = by_name_.emplace(output.name, output.input);
     if (!is_new) refuse_both(output.name, output.input, at->second);
   }
@@ -172,8 +173,19 @@ class name_check {
 
 }  // namespace
 
+std::string record_name_of(config::shard_choice shard) {
+  if (shard.count == 0) return record_name;
+  return ".gpuhist-filter." + std::to_string(shard.number) + "-of-" + std::to_string(shard.count) + ".jsonl";
+}
+
+bool is_record_name(std::string_view name) { return name.starts_with(".gpuhist-filter.") && name.ends_with(".jsonl"); }
+
+bool is_in_shard(std::string_view output, config::shard_choice shard) {
+  return shard.count == 0 || io::checksum_of(output, 0) % shard.count == shard.number - 1;
+}
+
 std::vector<planned_output> plan_outputs(const config::options& typed, const plan& planned,
-                                         const pipeline::looked_up_inputs& found) {
+                                         const pipeline::looked_up_inputs& found, config::shard_choice shard) {
   check_format(typed, planned);
   check_trees(typed, found);
   std::vector<planned_output> outputs;
@@ -186,6 +198,7 @@ std::vector<planned_output> plan_outputs(const config::options& typed, const pla
     names.add(outputs.back());
   }
   names.check_folders();
+  std::erase_if(outputs, [&](const planned_output& each) { return !is_in_shard(each.name, shard); });
   batch::in_parallel(outputs.size(), planned.threads, [&](std::size_t i) {
     const std::string& input = found.inputs[outputs[i].input].name;
     const std::optional<io::file_state> read = io::state_of(input, io::fingerprinted::ends_or_all);

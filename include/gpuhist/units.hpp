@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhist {
@@ -67,6 +68,7 @@ struct unit_options {
   /// Steps that rewrite the text of `jsonl_field` before it is measured: "drop words < 3" removes lines, "cut REGEX"
   /// what matches, "strip" white space at the ends of lines; each may have a name, "short=drop words < 3"
   /// (docs/texts.md). What is kept by a filter has the rewritten text.
+  /// Values are rewritten before they are fed (text_rewriter).
   std::vector<std::string> rewrite{};
 
   // ---- read of lines and records (docs/events.md)
@@ -249,6 +251,28 @@ struct unit_summary {
   std::uint64_t unverified_bytes = 0;
   std::optional<line_summary> lines{};  ///< nothing: nothing was read of lines
   std::vector<log_change> changes{};    ///< unit_options::changes: the strongest evidence first
+};
+
+/// Rewrites texts as unit_options::rewrite does, for values that are then fed. One thread at a time.
+class GPUHIST_API text_rewriter {
+ public:
+  /// Throws errc::invalid_argument.
+  explicit text_rewriter(const std::vector<std::string>& steps);
+  text_rewriter(text_rewriter&&) noexcept;
+  text_rewriter& operator=(text_rewriter&&) noexcept;
+  text_rewriter(const text_rewriter&) = delete;
+  text_rewriter& operator=(const text_rewriter&) = delete;
+  ~text_rewriter();
+
+  /// In UTF-8: malformed sequences of `text` become U+FFFD. Throws errc::invalid_argument for 2 GiB or more.
+  [[nodiscard]] std::string rewrite(std::string_view text);
+
+  /// The steps, and what each has removed.
+  [[nodiscard]] std::vector<rewriting_step> steps() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
 };
 
 }  // namespace gpuhist

@@ -1,6 +1,7 @@
 // Exports a table by the Arrow C stream interface, and which rows of a table are kept. Every exported structure owns a
 // share of the table, so a consumer may keep any column after the results have ended.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -170,7 +171,9 @@ void bind_arrow(nb::module_& core) {
       .def_ro("kept", &row_mask::kept_rows)
       .def_ro("nulls", &row_mask::nulls)
       .def_ro("bytes", &row_mask::bytes)
-      .def_ro("kept_bytes", &row_mask::kept_bytes);
+      .def_ro("kept_bytes", &row_mask::kept_bytes)
+      .def_ro("texts", &row_mask::texts,
+              "With `rewrite`, or a preset that rewrites texts: those of all rows; else None.");
 }
 
 }  // namespace gpuhist::python

@@ -58,6 +58,7 @@ struct row_mask {
   std::uint64_t nulls = 0;  ///< rows without text
   std::uint64_t bytes = 0;  ///< of all texts
   std::uint64_t kept_bytes = 0;
+  std::optional<std::vector<std::optional<std::string>>> texts{};  ///< rewritten, of all rows; absent: they are not
 };
 
 /// input, format, bytes, lines, compressed_bytes, unverified_bytes, complete, error; SCHEME.BUCKET for each bucket;

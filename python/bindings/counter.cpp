@@ -41,8 +41,11 @@ void refuse_nulls(std::span<const arrow_texts::value> values, std::int64_t first
 /// An input of a counter. The text of large buffers is counted where it lies.
 class fed_input {
  public:
-  fed_input(input opened, std::shared_ptr<nb::object> on_kept)
-      : on_kept_(std::move(on_kept)), input_(std::move(opened)) {}
+  /// `steps`: rewrite values before they are fed; empty: they are fed as they are.
+  fed_input(input opened, std::shared_ptr<nb::object> on_kept, const std::vector<std::string>& steps)
+      : on_kept_(std::move(on_kept)), input_(std::move(opened)) {
+    if (!steps.empty()) rewriter_.emplace(steps);
+  }
   fed_input(const fed_input&) = delete;
   fed_input& operator=(const fed_input&) = delete;
   ~fed_input() {
@@ -97,7 +100,7 @@ class fed_input {
  private:
   void feed_rows(std::span<const arrow_texts::value> values, null_rows how, row_mask& mask) {
     if (how == null_rows::fail) refuse_nulls(values, mask.kept.rows);
-    const std::vector<bool> kept = input_->feed_values(values);
+    const std::vector<bool> kept = rewriter_ ? feed_rewritten(values, mask) : input_->feed_values(values);
     for (std::size_t row = 0; row < values.size(); ++row) {
       const bool is_kept = values[row] ? kept[row] : how == null_rows::keep;
       const std::size_t size = values[row] ? values[row]->size() : 0;
@@ -110,8 +113,20 @@ class fed_input {
     }
   }
 
+  std::vector<bool> feed_rewritten(std::span<const arrow_texts::value> values, row_mask& mask) {
+    if (!mask.texts) mask.texts.emplace();
+    const std::size_t first = mask.texts->size();
+    for (const arrow_texts::value& each : values) {
+      mask.texts->push_back(each ? std::optional(rewriter_->rewrite(*each)) : std::nullopt);
+    }
+    const std::vector<arrow_texts::value> made(mask.texts->begin() + static_cast<std::ptrdiff_t>(first),
+                                               mask.texts->end());
+    return input_->feed_values(made);
+  }
+
   std::shared_ptr<nb::object> on_kept_;
   std::optional<input> input_;
+  std::optional<text_rewriter> rewriter_;
 };
 
 /// A counter and the callables that it calls.
@@ -120,8 +135,10 @@ class fed_counter {
   fed_counter(const counting_options& options, nb::object window, nb::object alert, nb::object unit, nb::object notice)
       : callables_(shared_python<callables>(std::move(window), std::move(alert), std::move(unit), std::move(notice))) {
     counting_events events = events_of(callables_);
+    counting_options fed = options;
+    if (fed.units && fed.units->each == unit_options::kind::value) steps_ = std::exchange(fed.units->rewrite, {});
     const nb::gil_scoped_release released;
-    counter_.emplace(options, std::move(events));
+    counter_.emplace(fed, std::move(events));
   }
   fed_counter(const fed_counter&) = delete;
   fed_counter& operator=(const fed_counter&) = delete;
@@ -133,7 +150,8 @@ class fed_counter {
     auto receiver = shared_python<nb::object>(std::move(on_kept));
     const input_options options{.format = format, .max_output = max_output, .on_kept = receiver_of(receiver)};
     const nb::gil_scoped_release released;
-    return new fed_input(counter_->open_input(std::move(bytes), options), std::move(receiver));  // nanobind owns it
+    return new fed_input(counter_->open_input(std::move(bytes), options), std::move(receiver),
+                         steps_);  // nanobind owns it
   }
 
   [[nodiscard]] results snapshot() {
@@ -168,6 +186,7 @@ class fed_counter {
   }
 
   std::shared_ptr<callables> callables_;
+  std::vector<std::string> steps_;  // rewrite values
   std::optional<counter> counter_;
 };
 

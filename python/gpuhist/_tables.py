@@ -76,7 +76,8 @@ def count_table(
 def filter_table(
     data: Any, column: str | None = None, *, nulls: str = "drop", name: str = "(table)", **options: Unpack[CountingOptions]
 ) -> FilteredTable:
-    """The rows whose text in a column a condition keeps: `keep_if`, `drop_if`, or `preset`.
+    """The rows whose text in a column a condition keeps: `keep_if`, `drop_if`, or `preset`. `rewrite`, and presets that
+    rewrite texts, write the rewritten texts in the column.
 
         gpuhist.filter_table(table, "text", drop_if="digit > 0.5").table
 
@@ -92,7 +93,7 @@ def filter_table(
         counter._own_input()  # also without batches
         for batch in batches:
             mask = counter.feed_values(batch, column, nulls=nulls)
-            batches.keep(batch, mask)
+            batches.keep(batch, column, mask)
             rows += RowCounts.of(mask)
     return FilteredTable(batches.result(), TableCounts(rows, counter.results))
 
@@ -108,8 +109,11 @@ class _PolarsFrame:
     def __iter__(self) -> Iterator[Any]:
         yield self._data
 
-    def keep(self, batch: Any, mask: _core.RowMask) -> None:
+    def keep(self, batch: Any, column: str | None, mask: _core.RowMask) -> None:
         polars = importlib.import_module("polars")
+        if mask.texts is not None:
+            name = column or batch.columns[0]
+            batch = batch.with_columns(polars.Series(name, mask.texts).cast(batch[name].dtype))
         self._data = batch.filter(polars.Series(mask))
 
     def result(self) -> Any:
@@ -131,8 +135,12 @@ class _PyarrowStream:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._reader)
 
-    def keep(self, batch: Any, mask: _core.RowMask) -> None:
+    def keep(self, batch: Any, column: str | None, mask: _core.RowMask) -> None:
         flags = self._pyarrow.array(mask)
+        if mask.texts is not None:
+            at = batch.schema.get_field_index(column) if column else 0
+            field = batch.schema.field(at)
+            batch = batch.set_column(at, field, self._pyarrow.array(mask.texts, self._pyarrow.large_string()).cast(field.type))
         self._kept.append(batch.cast(self._without_views).filter(flags).cast(self._reader.schema))
 
     def _filterable(self, type: Any) -> Any:

@@ -190,6 +190,7 @@ void result_sum::add_document(document_reader& from, position& at) {
   within.pending().drop();
   constexpr std::array<std::string_view, 5> others = {"snapshot", "window", "event_window", "verdict", "alert"};
   if (std::ranges::find(others, kind) != others.end()) return;
+  if (kind == "unit") return static_cast<void>(at.lists_units = true);
   if (kind != "input") throw result_damage("the kind is " + config::quote(kind) + "; results are of kind \"result\"");
   run_lines& current = go_to_run(document, at);
   const pipeline::input_report input = read_input(document, wanted_, is_folded(document));
@@ -226,6 +227,10 @@ void result_sum::add_result(const nlohmann::json& document, inputs_within& withi
                                __builtin_add_overflow(sum_.unverified.bytes(), result.unverified.bytes(), &bytes)) {
     throw result_damage("the sum with the results before it exceeds 2^64 - 1 bytes");
   }
+  if (at.lists_units && has_lines(document)) {
+    throw result_damage(
+        "it is of a filter that lists units and groups lines; filter without --result, or without groups");
+  }
   std::optional<units::unit_result> lines = read_lines_in(document);
   const std::size_t number = inputs.size();
   inputs.keep();
@@ -261,6 +266,11 @@ void add_distribution(units::unit_result& to, const units::unit_result& more) {
 
 namespace {
 
+/// Whether the units of both are of one kind, so that they are added.
+bool have_same_units(const units::unit_result& a, const units::unit_result& b) {
+  return a.each == b.each && a.field == b.field && a.where == b.where && a.drops_unverified == b.drops_unverified;
+}
+
 /// Those with other rules are left out: their conditions are the same, but their names are not.
 void add_rules(std::vector<units::rule_result>& to, const std::vector<units::rule_result>& more) {
   const auto is_same = [](const units::rule_result& a, const units::rule_result& b) {
@@ -290,7 +300,13 @@ void result_sum::add_read_lines(std::optional<units::unit_result> lines, const n
                         "count again with --byte-counts");
   }
   if (!lines) return;
-  groups_.add(*std::exchange(lines->groups, std::nullopt));
+  if (lines->groups) {
+    groups_.add(*std::exchange(lines->groups, std::nullopt));
+    has_groups_ = true;
+  } else if (units_ && !have_same_units(*units_, *lines)) {
+    return;
+  }
+  ++with_units_;
   if (units_) {
     units_->totals += lines->totals;
     add_rules(units_->rules, lines->rules);
@@ -389,9 +405,11 @@ void result_sum::add_error(const position& at, std::string_view cause) {
 
 std::optional<units::unit_result> result_sum::take_lines() {
   std::optional<units::unit_result> taken = std::exchange(units_, std::nullopt);
-  if (taken) taken->groups = std::exchange(groups_, {}).take();
+  const bool has_groups = std::exchange(has_groups_, false);
+  if (taken && has_groups) taken->groups = std::exchange(groups_, {}).take();
   reading_.reset();
-  return std::exchange(lacks_groups_, false) ? std::nullopt : std::move(taken);
+  const bool lacks_units = !has_groups && std::exchange(with_units_, 0) < results_;
+  return std::exchange(lacks_groups_, false) || lacks_units ? std::nullopt : std::move(taken);
 }
 
 run_report result_sum::take() {

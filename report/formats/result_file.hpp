@@ -95,6 +95,7 @@ class result_sum {
     std::string run{};                      // name of the run of the current line; empty: none
     run_lines* current = nullptr;           // run of the current line; null: unknown
     std::size_t lost = 0;                   // damaged lines whose run is unknown
+    bool lists_units = false;               // that were selected, or dropped by a filter
     bool mixed = false;                     // lines without a name are probably of several runs
   };
 
@@ -131,6 +132,8 @@ class result_sum {
   std::optional<units::unit_result> units_;
   units::group_addition groups_;
   bool lacks_groups_ = false;  // counts of groups are missing in a result
+  bool has_groups_ = false;
+  std::size_t with_units_ = 0;  // results with the same units as the first one that has some
   run_report sum_;
 };
 

@@ -31,11 +31,6 @@ constexpr std::array other_lines = {"other_groups", "without_key", "without_time
 // Without windows that have lines, their length is not known, and any length is a multiple of it.
 constexpr std::int64_t unknown_length = 1;
 
-bool has_lines(const json& document) {
-  const auto is_member = [&](const char* key) { return document.contains(key); };
-  return is_member("matches") || std::ranges::any_of(lists_of_lines, is_member);
-}
-
 const json& list(const json& from, const char* key) {
   const json& found = member(from, key);
   if (!found.is_array() || !std::ranges::all_of(found, [](const json& each) { return each.is_object(); })) {
@@ -234,7 +229,6 @@ class line_reader {
     return made;
   }
 
- private:
   // The numbers of the units.
   [[nodiscard]] units::unit_result read_units() const {
     const json& from = object(document_, "units");
@@ -258,6 +252,7 @@ class line_reader {
     return made;
   }
 
+ private:
   static std::vector<units::rule_result> read_rules(const json& from, const char* key, const char* typed,
                                                     std::span<const units::rule_number> numbers) {
     std::vector<units::rule_result> made;
@@ -495,6 +490,11 @@ void reading_options::add(const reading_options& more) {
   if (!expressions) expressions = more.expressions;
 }
 
+bool has_lines(const json& document) {
+  const auto is_member = [&](const char* key) { return document.contains(key); };
+  return is_member("matches") || std::ranges::any_of(lists_of_lines, is_member);
+}
+
 bool lacks_counts_of_groups(const json& document, const wanted_counts& wanted) {
   if (wanted.by_bucket != nullptr) return false;
   const auto lacks = [](const json& group) {
@@ -511,8 +511,8 @@ bool lacks_counts_of_groups(const json& document, const wanted_counts& wanted) {
 }
 
 std::optional<units::unit_result> read_lines(const json& document, const wanted_counts& wanted) {
-  if (!has_lines(document)) return std::nullopt;
-  return line_reader(document, wanted).read();
+  if (has_lines(document)) return line_reader(document, wanted).read();
+  return document.contains("units") ? std::optional(line_reader(document, wanted).read_units()) : std::nullopt;
 }
 
 }  // namespace gpuhist::report

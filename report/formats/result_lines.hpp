@@ -37,7 +37,11 @@ struct reading_options {
 /// Whether groups or windows lack the counts of bytes that are wanted, as those of older versions do.
 bool lacks_counts_of_groups(const nlohmann::json& document, const wanted_counts& wanted);
 
-/// Nothing: nothing was read of lines. Of the units it has their numbers and their distribution. Throws result_damage.
+/// Whether the result has groups of lines, or numbers of matches.
+bool has_lines(const nlohmann::json& document);
+
+/// Nothing: there are no units. Without groups: nothing was read of lines. Of the units it has their numbers, rules and
+/// distribution. Throws result_damage.
 std::optional<units::unit_result> read_lines(const nlohmann::json& document, const wanted_counts& wanted);
 
 }  // namespace gpuhist::report

@@ -34,8 +34,8 @@ def lines(number, seed=1):
 
 
 def files(folder):
-    """All files below a folder: name -> content, without the list of outputs."""
-    paths = (each for each in pathlib.Path(folder).rglob("*") if each.is_file() and each.name != RECORD)
+    """All files below a folder: name -> content, without the lists of outputs."""
+    paths = (each for each in pathlib.Path(folder).rglob("*") if each.is_file() and not each.name.startswith(".gpuhist-filter."))
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in paths}
 
 
@@ -475,6 +475,74 @@ class Resume(FolderTest):
             self.assertEqual(status, 0)
         opened = [path for each in calls if each.name.startswith("open") and not each.failed for path in each.paths]
         self.assertEqual([opened.count(str(self.inputs / name)) for name in "ab"], [1, 1])
+
+
+class Shards(FolderTest):
+    """--shard: several processes, each of which writes the outputs of a part of the inputs to the same folder."""
+
+    def setUp(self):
+        super().setUp()
+        self.expected = {}
+        for number in range(40):
+            content = lines(50 + number * 7, number)
+            self.write(f"d{number % 3}/{number}.log", content)
+            self.expected[f"d{number % 3}/{number}.log"] = kept(content)
+
+    def command(self, shard, *arguments):
+        return ("filter", *DROP, "-r", "--shard", shard, *arguments, "--output-dir", self.out, self.inputs)
+
+    def test_shards_that_run_at_once_write_each_output_once_and_their_results_add_up(self):
+        whole = self.folder / "whole.jsonl"
+        self.assert_success(self.tree("--result", whole, out=self.folder / "undisturbed"))
+        results = [self.folder / f"{number}.jsonl" for number in (1, 2, 3)]
+        running = [Running(*self.command(f"{number}/3", "--result", result), engine=None) for number, result in enumerate(results, 1)]
+        for each in running:
+            with each:
+                self.assert_success(each.finish())
+        self.assert_files(self.expected)
+        written = [json.loads(line)["name"] for path in self.out.glob(".gpuhist-filter.*") for line in path.read_text().splitlines()]
+        self.assertEqual(sorted(written), sorted(self.expected))
+        self.assertTrue(all(len(path.read_text().splitlines()) > 5 for path in self.out.glob(".gpuhist-filter.*")))
+        units = [sorted((each["name"], each["unit"]) for path in paths for each in map(json.loads, path.read_text().splitlines()) if each["kind"] == "unit")
+                 for paths in ([whole], results)]  # fmt: skip
+        self.assertEqual(*units)
+        merged = run("merge", *results, "--format", "json", engine=None)
+        self.assertEqual(merged.status, 0, merged)
+        expected = json.loads(whole.read_text().splitlines()[-1])
+        self.assertEqual([merged.result[key] for key in ("bytes", "lines", "buckets", "units")],
+                         [expected[key] for key in ("bytes", "lines", "buckets", "units")])  # fmt: skip
+
+    def test_a_killed_shard_is_resumed_also_by_another_number_of_shards(self):
+        self.assert_success(run(*self.command("1/3"), engine=None))
+        with Running(*self.command("2/3"), "-T", "1", engine=None) as running:
+            wait_until(lambda: running.process.poll() is not None or len(files(self.out)) > 15)
+            running.process.kill()
+            running.process.wait(PATIENCE)
+        for shard in ("2/2", "1/2"):
+            self.assert_success(run(*self.command(shard, "--resume"), engine=None))
+        self.assert_files(self.expected)
+        ended = self.tree("--resume")
+        self.assert_success(ended)
+        self.assertIn("0 outputs, 40 more were complete", ended.stderr)
+
+    def test_no_other_run_writes_a_shard_or_the_folder_of_a_shard_that_runs(self):
+        self.out.mkdir()
+        holder = os.open(self.out, os.O_RDONLY)
+        self.addCleanup(os.close, holder)
+        fcntl.flock(holder, fcntl.LOCK_SH)  # as a shard has it
+        part = os.open(self.out / ".gpuhist-filter.1-of-3.jsonl", os.O_CREAT | os.O_RDWR)
+        self.addCleanup(os.close, part)
+        fcntl.flock(part, fcntl.LOCK_EX)
+        self.assertIn(f"another gpuhist filter writes to {self.out}; wait", self.tree().stderr)
+        self.assertIn(f"another gpuhist filter writes this shard to {self.out}; wait", run(*self.command("1/3"), engine=None).stderr)
+        self.assert_success(run(*self.command("2/3"), engine=None))
+
+    def test_the_number_of_the_task_is_that_of_slurm_and_the_option_requires_the_folder(self):
+        self.assert_success(run(*self.command("auto"), engine=None, env={"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}))
+        self.assert_files(self.expected)
+        ended = run("filter", *DROP, "--shard", "1/2", self.inputs / "d0/0.log", engine=None)
+        self.assertEqual(ended.status, 2)
+        self.assertIn("--shard: requires --output-dir", ended.stderr)
 
 
 if __name__ == "__main__":

@@ -220,5 +220,25 @@ TEST_CASE("ranked values have the number of their row") {
   CHECK(units.top[1].found.number == 5);
 }
 
+TEST_CASE("values are rewritten before they are fed, and the steps count what they remove") {
+  text_rewriter rewriter({"strip", "short=drop words < 2", "cut [0-9]+"});
+  CHECK(rewriter.rewrite("  a b 12\r\nc\n d\xff e") == "a b \nd\ufffd e");
+  CHECK(rewriter.rewrite("") == "");
+  const std::vector<rewriting_step> steps = rewriter.steps();
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].name == "strip");
+  CHECK(steps[0].lines == 2);
+  CHECK(steps[0].bytes == 3);
+  CHECK(steps[1].name == "short");
+  CHECK(steps[1].step == "drop words < 2");
+  CHECK(steps[1].lines == 1);
+  CHECK(steps[1].bytes == 1);
+  CHECK(steps[2].bytes == 2);
+  CHECK(error_of([] { const text_rewriter made({"drp"}); }) == errc::invalid_argument);
+  counting_options options = by_value("bytes > 3");
+  options.units->rewrite = {"strip"};
+  CHECK(error_of([&] { const counter made(options); }) == errc::invalid_argument);
+}
+
 }  // namespace
 }  // namespace gpuhist

@@ -262,6 +262,15 @@ class Datatrove(Engine):
             kept = [int(line) for rank in range(4) for line in (path / f"kept-{rank}").read_text().split()]
             self.assertEqual(sorted(kept), self.kept_ids())
 
+    def test_a_preset_that_rewrites_texts_rewrites_those_of_documents(self):
+        self.needed("datatrove")
+        from datatrove.data import Document
+        from gpuhist.adapters.datatrove import Filter
+
+        documents = [Document(text="One. Two. Three! Four? It is five.\nshort\nA line of words.[12]", id="a"), Document(text="x", id="b")]
+        self.assertEqual(Filter(preset="c4-quality").filter_batch(documents), [True, (False, "gpuhist")])
+        self.assertEqual(documents[0].text, "One. Two. Three! Four? It is five.\nA line of words.")
+
     def test_the_documented_pipeline_reads_and_writes_files(self):
         self.needed("datatrove")
         from datatrove.executor import LocalPipelineExecutor

@@ -90,6 +90,22 @@ class Tables(unittest.TestCase):
             part = gpuhist.filter_table(table.slice(333, 100), "text", drop_if=CONDITION).table["id"].to_pylist()
             self.assertEqual(part, [row for row in expected if 333 <= row < 433])
 
+    def test_texts_are_rewritten_in_the_column_and_measured_so(self):
+        texts = [None if text is None else text + b"\none\n  two words " for text in random_texts(500, seed=8, is_utf8=True)]
+        news = [text and "\n".join(line for each in text.decode().splitlines() if len((line := each.strip()).split()) > 1).strip() for text in texts]
+        kept = [row for row, new in enumerate(news) if new is not None and len(new) > 9]
+        for kind in all_types()[:-1]:
+            found = gpuhist.filter_table(table_of(texts, kind), "text", keep_if="characters > 9", rewrite=["strip", "drop words < 2"])
+            self.assertEqual(found.table["id"].to_pylist(), kept, kind)
+            self.assertEqual(found.table["text"].cast(pyarrow.large_binary()).to_pylist(), [news[row].encode() for row in kept], kind)
+            self.assertEqual(found.table.schema, table_of(texts, kind).schema)
+            self.assertEqual(found.counts.results.units.bytes, sum(len(new.encode()) for new in news if new is not None))
+
+    def test_a_preset_that_rewrites_texts_does_so(self):
+        page = "One sentence is here. Two. Three! Four? Five it is.\nshort\nA line of three words.[12]"
+        kept = gpuhist.filter_table(pyarrow.table({"text": [page, "x"]}), "text", preset="c4-quality").table
+        self.assertEqual(kept["text"].to_pylist(), [page.replace("short\n", "").replace("[12]", "")])
+
     def test_arrays_of_one_column_need_no_name(self):
         texts = random_texts(100, seed=4)
         array = pyarrow.array(texts)
@@ -227,6 +243,8 @@ class Libraries(unittest.TestCase):
 
     def test_polars_frames_stay_polars_frames(self):
         polars = self.needed("polars")
+        rewritten = gpuhist.filter_table(polars.DataFrame({"a": [1, 2], "text": ["b 1\nc", None]}), "text", keep_if="bytes == 3", rewrite="drop words < 2").table
+        self.assertEqual(rewritten.to_dict(as_series=False), {"a": [1], "text": ["b 1"]})
         kept = gpuhist.filter_table(polars.DataFrame(self.columns()), "text", drop_if="digit > 0.5").table
         self.assertIsInstance(kept, polars.DataFrame)
         self.assertEqual(kept["id"].to_list(), self.kept)

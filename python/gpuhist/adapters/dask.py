@@ -45,15 +45,19 @@ def _texts_of(frame: Any, column: str) -> Any:
     return pyarrow.array(texts)
 
 
-def _mask(texts: Any, nulls: str, options: dict[str, Any]) -> list[bool]:
+def _mask(texts: Any, nulls: str, options: dict[str, Any]) -> Any:
     with Counter(**options) as counter:
-        return list(counter.feed_values(texts, nulls=nulls))
+        return counter.feed_values(texts, nulls=nulls)
 
 
 def _kept_texts(texts: Any, nulls: str, options: dict[str, Any]) -> list[Any]:
     held = list(texts)
-    return [text for text, is_kept in zip(held, _mask(text_array(held), nulls, options), strict=True) if is_kept]
+    mask = _mask(text_array(held), nulls, options)
+    return [text for text, is_kept in zip(mask.texts or held, mask, strict=True) if is_kept]
 
 
 def _kept_frame(frame: Any, column: str, nulls: str, options: dict[str, Any]) -> Any:
-    return frame[_mask(_texts_of(frame, column), nulls, options)]
+    mask = _mask(_texts_of(frame, column), nulls, options)
+    if mask.texts is not None:
+        frame = frame.assign(**{column: require("pandas", "pandas").Series(mask.texts, frame.index, frame[column].dtype)})
+    return frame[list(mask)]

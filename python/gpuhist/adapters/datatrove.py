@@ -36,6 +36,8 @@ class Filter(_filters.BaseFilter):  # type: ignore[misc, name-defined]
     def filter_batch(self, batch: list[Any]) -> list[bool | tuple[bool, str]]:
         with Counter(**self.options) as counter:
             mask = counter.feed_values(text_array(doc.text for doc in batch))
+        for doc, text in zip(batch, mask.texts or (), strict=mask.texts is not None):
+            doc.text = text
         return [True if is_kept else (False, self.reason) for is_kept in mask]
 
 
