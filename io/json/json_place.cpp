@@ -71,6 +71,32 @@ json_extent find_inner(std::string_view text, std::size_t at, const json_step& s
 
 }  // namespace
 
+void append_json_string(std::string_view value, std::string& to) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::string_view escaped = "\"\\\b\f\n\r\t";
+  constexpr std::string_view letters = "\"\\bfnrt";
+  const auto is_plain = [](char each) {
+    return static_cast<unsigned char>(each) >= ' ' && each != '"' && each != '\\';
+  };
+  to += '"';
+  while (!value.empty()) {
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(value, is_plain) - value.begin());
+    to += value.substr(0, plain);
+    if (plain == value.size()) break;
+    const char next = value[plain];
+    to += '\\';
+    if (const std::size_t at = escaped.find(next); at != std::string_view::npos) {
+      to += letters[at];
+    } else {
+      to += "u00";
+      to += digits[static_cast<unsigned char>(next) >> 4U];
+      to += digits[static_cast<unsigned char>(next) & 0xfU];
+    }
+    value.remove_prefix(plain + 1);
+  }
+  to += '"';
+}
+
 json_extent find_json_value(std::string_view text, std::span<const json_step> path) {
   json_extent found{.begin = after_blanks(text, 0), .bytes = text.size()};
   for (const json_step& step : path) found = find_inner(text, found.begin, step);

@@ -239,13 +239,28 @@ std::string_view as_utf8(std::string_view text, std::string& room) {
   return room;
 }
 
+namespace {
+
+constexpr char lower(char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each | 0x20) : each; }
+
+// The bytes of ASCII at the beginning of a text.
+std::size_t leading_ascii(std::string_view text) {
+  std::size_t at = 0;
+  while (at + word_bytes <= text.size() && (word_at(text, at) & highest_bits) == 0) at += word_bytes;
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
+}  // namespace
+
 void append_lower(std::string_view text, std::string& to) {
   constexpr char32_t dotted_capital_i = 0x130;
   while (!text.empty()) {
-    const char first = text.front();
-    if (static_cast<unsigned char>(first) < 0x80) {
-      to += first >= 'A' && first <= 'Z' ? static_cast<char>(first | 0x20) : first;
-      text.remove_prefix(1);
+    if (const std::size_t ascii = leading_ascii(text); ascii > 0) {
+      const std::size_t begin = to.size();
+      to += text.substr(0, ascii);
+      for (std::size_t at = begin; at < to.size(); ++at) to[at] = lower(to[at]);  // vectorized
+      text.remove_prefix(ascii);
       continue;
     }
     const decoded found = decode(text);

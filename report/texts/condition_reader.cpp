@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gpuhist::report::texts {
 namespace {
 
 using config::text_measure;
+
+constexpr std::size_t kept_bytes = std::size_t{1} << 20U;  // of buffers
 
 std::uint64_t runs(std::string_view text, std::string_view searched) {
   std::uint64_t found = 0;
@@ -112,8 +115,9 @@ std::uint64_t occurrences(std::string_view text, const std::vector<std::string>&
 }
 
 bool contains(std::string_view text, const std::vector<std::string>& searched) {
-  return std::ranges::any_of(searched,
-                             [&](const std::string& each) { return text.find(each) != std::string_view::npos; });
+  return std::ranges::any_of(searched, [&](const std::string& each) {
+    return ::memmem(text.data(), text.size(), each.data(), each.size()) != nullptr;
+  });
 }
 
 condition_reader::condition_reader(const element_condition& condition)
@@ -122,10 +126,32 @@ condition_reader::condition_reader(const element_condition& condition)
 }
 
 std::span<const double> condition_reader::holds(std::string_view text, std::span<const element> elements) {
+  has_lower_ = false;
+  if (lower_.capacity() > kept_bytes) std::string().swap(lower_);
   for (std::size_t name = 0; name < columns_.size(); ++name) {
-    fill(condition_.names[name], elements, text, &numbers_[name * room]);
+    fill(condition_.names[name], text, elements, &numbers_[name * room]);
   }
   return evaluation_.values(columns_, elements.size());
+}
+
+// Most strings are in no element: all elements are searched at once first.
+void condition_reader::fill(const element_condition::name& name, std::string_view text,
+                            std::span<const element> elements, double* to) {
+  const bool searches_lower = name.what == text_measure::lower_contains;
+  if ((searches_lower || name.what == text_measure::contains) && elements.size() > 1) {
+    const element& last = elements.back();
+    const std::size_t begin = elements.front().begin;
+    std::string_view all = text.substr(begin, last.begin + last.bytes - begin);
+    if (searches_lower) {
+      if (!std::exchange(has_lower_, true)) {
+        lower_.clear();
+        append_lower(all, lower_);
+      }
+      all = lower_;
+    }
+    if (!contains(all, name.strings)) return static_cast<void>(std::fill_n(to, elements.size(), 0.0));
+  }
+  texts::fill(name, elements, text, to);
 }
 
 condition_reader::outcome condition_reader::read(std::string_view text, std::span<const element> elements) {

@@ -42,10 +42,14 @@ class condition_reader {
   outcome read(std::string_view text, std::span<const element> elements);
 
  private:
+  void fill(const element_condition::name& name, std::string_view text, std::span<const element> elements, double* to);
+
   const element_condition& condition_;
   gates::evaluation evaluation_;
   std::vector<double> numbers_;  // by name: `room` elements
   std::vector<const double*> columns_;
+  bool has_lower_ = false;
+  std::string lower_;  // of the elements and what is between them
 };
 
 }  // namespace gpuhist::report::texts

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace gpuhist::report::texts {
@@ -40,16 +41,26 @@ void divide_at(std::string_view text, separator by, Add add) {
   }
 }
 
+// Eight bytes of ASCII at once that end no row, and only white space that ends no word.
+std::size_t within_row(std::string_view text, std::size_t at) {
+  while (at + word_bytes <= text.size()) {
+    const std::uint64_t word = word_at(text, at);
+    if ((word & highest_bits) != 0 || (in_range(word, '\n', '\r') | in_range(word, 0x1c, 0x1e)) != 0) break;
+    at += word_bytes;
+  }
+  return at;
+}
+
 template <class Add>
 void divide_rows(std::string_view text, Add add) {
   std::size_t begin = 0;
   while (begin < text.size()) {
-    std::size_t end = begin;
-    std::size_t next = begin;
+    std::size_t end = within_row(text, begin);
+    std::size_t next = end;
     while (next == end && end < text.size()) {
       const character found = character_at(text.substr(end));
       next += found.bytes;
-      if ((found.traits & trait::row_end) == 0) end = next;
+      if ((found.traits & trait::row_end) == 0) end = next = within_row(text, next);
     }
     add(begin, end - begin);
     if (next > end && text[end] == '\r' && next < text.size() && text[next] == '\n') ++next;
@@ -162,29 +173,6 @@ class writing_sink {
   element open_{};
 };
 
-// Finds the longest word.
-class measuring_sink {
- public:
-  void begin(std::size_t /*at*/) { characters_ = 0; }
-  void add(character /*found*/) { longest_ = std::max(longest_, ++characters_); }
-  [[nodiscard]] std::uint32_t longest() const { return longest_; }
-
- private:
-  std::uint32_t characters_ = 0;
-  std::uint32_t longest_ = 0;
-};
-
-// Counts words.
-class counting_sink {
- public:
-  void begin(std::size_t /*at*/) { ++number_; }
-  void add(character /*found*/) {}
-  [[nodiscard]] std::size_t number() const { return number_; }
-
- private:
-  std::size_t number_ = 0;
-};
-
 // Which bytes of ASCII are in tokens of several characters, and which are white space.
 constexpr std::uint64_t in_tokens(std::uint64_t word) {
   constexpr std::uint64_t lower_case = lowest_bits * 0x20;
@@ -192,6 +180,33 @@ constexpr std::uint64_t in_tokens(std::uint64_t word) {
 }
 constexpr std::uint64_t white_space(std::uint64_t word) {
   return in_range(word, '\t', '\r') | in_range(word, 0x1c, ' ');
+}
+
+// As divide_words(), eight characters of ASCII at once.
+std::size_t number_of_words(std::string_view text) {
+  constexpr unsigned byte_bits = 8;
+  marked_bytes begins;
+  std::size_t number = 0;
+  bool is_open = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (at + word_bytes <= text.size()) {
+      const std::uint64_t word = word_at(text, at);
+      if ((word & highest_bits) == 0) {
+        const std::uint64_t in_words = ~white_space(word) & highest_bits;
+        const std::uint64_t before = in_words << byte_bits | (is_open ? 0x80U : 0U);
+        begins.add(in_words & ~before);
+        is_open = in_words >> 63U != 0;
+        at += word_bytes;
+        continue;
+      }
+    }
+    const character next = character_at(text.substr(at));
+    const bool is_in_word = (next.traits & trait::space) == 0;
+    if (is_in_word && !is_open) ++number;
+    is_open = is_in_word;
+    at += next.bytes;
+  }
+  return number + begins.number();
 }
 
 // As divide_tokens(), eight characters of ASCII at once.
@@ -309,10 +324,34 @@ element element_of(std::string_view text, std::size_t begin, std::size_t bytes, 
   return made;
 }
 
+// Words of ASCII between whose ends eight characters lie are passed eight at once.
 std::uint32_t longest_word_in(std::string_view text) {
-  measuring_sink sink;
-  divide_words(text, sink);
-  return sink.longest();
+  std::uint32_t longest = 0;
+  std::uint32_t open = 0;  // characters of the word
+  for (std::size_t at = 0; at < text.size();) {
+    if (at + word_bytes <= text.size()) {
+      const std::uint64_t word = word_at(text, at);
+      if ((word & highest_bits) == 0) {
+        constexpr unsigned byte_bits = 8;
+        const std::uint64_t spaces = white_space(word);
+        const unsigned first = spaces == 0 ? word_bytes : static_cast<unsigned>(std::countr_zero(spaces)) / byte_bits;
+        open += first;
+        longest = std::max(longest, open);
+        if (spaces == 0) {
+          at += word_bytes;
+        } else {
+          open = 0;
+          at += first + 1;
+        }
+        continue;
+      }
+    }
+    const character next = character_at(text.substr(at));
+    open = (next.traits & trait::space) == 0 ? open + 1 : 0;
+    longest = std::max(longest, open);
+    at += next.bytes;
+  }
+  return longest;
 }
 
 void divide(std::string_view text, text_part kind, detail needed, std::vector<element>& to) {
@@ -328,11 +367,7 @@ void divide(std::string_view text, text_part kind, detail needed, std::vector<el
 
 std::size_t number_of_elements(std::string_view text, text_part kind) {
   if (kind == text_part::token) return number_of_tokens(text);
-  if (kind == text_part::word) {
-    counting_sink sink;
-    divide_words(text, sink);
-    return sink.number();
-  }
+  if (kind == text_part::word) return number_of_words(text);
   std::size_t number = 0;
   divide_extents(text, kind, [&](std::size_t, std::size_t) { ++number; });
   return number;

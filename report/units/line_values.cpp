@@ -2,8 +2,6 @@
 
 #include "report/units/unit_meter.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <cstring>
 #include <utility>
 
@@ -115,7 +113,7 @@ void line_values::add_value(std::string_view value) {
 void line_values::rewrite(std::string_view line, std::string_view value) {
   const io::json_extent place = field_.place(line);
   rewritten_line_.assign(line.substr(0, place.begin));
-  rewritten_line_ += nlohmann::json(value).dump();
+  io::append_json_string(value, rewritten_line_);
   rewritten_line_ += line.substr(place.begin + place.bytes);
 }
 

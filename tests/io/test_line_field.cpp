@@ -57,6 +57,9 @@ reading read(std::string_view line, const std::string& field = "text") {
   if (found.fault == field_fault::none) {
     const io::json_extent place = reader.place(line);
     CHECK(nlohmann::json::parse(line.substr(place.begin, place.bytes)) == nlohmann::json(found.value));
+    std::string written;
+    io::append_json_string(found.value, written);
+    CHECK(written == nlohmann::json(found.value).dump());
   }
   return found;
 }
