@@ -27,6 +27,7 @@ constexpr const char* line_limit = "line-limit";
 constexpr const char* watched_values = "watched-values";
 constexpr const char* names_of_rules = "rules";
 constexpr const char* lines_of_conditions = "lines-of-conditions";
+constexpr const char* tables_of_characters = "tables-of-characters";
 
 // What is no option, in messages.
 constexpr std::array names_of_counts = {
@@ -35,6 +36,7 @@ constexpr std::array names_of_counts = {
     std::pair{"classes", "the classes of byte values (their number, hash)"},
     std::pair{"pair-classes", "the classes of pairs (their number, hash)"},
     std::pair{line_limit, "--memory-limit, which determines the longest line of --jsonl-field, in bytes"},
+    std::pair{tables_of_characters, "the content of the files of known_characters()"},
     std::pair{names_of_rules, "the names of the conditions of --where and --preset"},
     std::pair{lines_of_conditions, "the expressions in --fail-if and --alert-if whose lines --show-text shows"},
     std::pair{watched_values, "the formulas of quantiles, sums and means, and whether they are those of windows"},
@@ -103,6 +105,9 @@ void add_lines(json& to, const report::units::line_reading& from) {
   }
   if (ignores_case) to["match-ignore-case"] = true;
   if (first_match_only) to["match-first"] = true;
+  for (const report::texts::text_fact& each : texts) {
+    if (each.table() != nullptr) to[tables_of_characters].push_back(each.table()->hash());
+  }
   if (!separator.empty()) to["field-separator"] = text_as_json(separator);
   if (!keys.empty()) {
     to["group-by"] = text_as_json(keys.front().text);
@@ -214,7 +219,7 @@ json texts_of(const library::counting_plan& planned) {
   for (const auto& [key, value] : counts.items()) {
     const config::option_row* const row = config::find_option("--" + key);
     const bool decides = row != nullptr && row->rules.decides == config::decision::text;
-    if (decides || key == line_limit) made[key] = value;
+    if (decides || key == line_limit || key == tables_of_characters) made[key] = value;
   }
   if (planned.units && planned.units->filter) {
     made["keeps"] = planned.units->filter->units == report::units::filtering::kept::selected;

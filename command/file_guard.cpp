@@ -2,6 +2,7 @@
 
 #include "batch/result_files.hpp"
 #include "command/filter/output_names.hpp"
+#include "config/text_functions.hpp"
 #include "config/usage_error.hpp"
 #include "io/file_access.hpp"
 #include "io/open_descriptors.hpp"
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,6 +38,25 @@ class named_files {
 
   const config::options& typed_;
 };
+
+// Those that conditions and formulas read.
+std::vector<named_file> files_of_formulas(const counting_options& from) {
+  std::vector<std::string> formulas = from.fail_if;
+  formulas.insert(formulas.end(), from.alert_if.begin(), from.alert_if.end());
+  if (from.units) {
+    formulas.insert(formulas.end(), from.units->rules.begin(), from.units->rules.end());
+    for (const std::string& each : {from.units->where, from.units->top_by, from.units->distribution_of}) {
+      formulas.push_back(each);
+    }
+  }
+  std::vector<named_file> made;
+  for (const std::string& formula : formulas) {
+    for (std::string& each : config::files_in(formula)) {
+      made.push_back({.option = report::printable(each) + " of a formula", .path = std::move(each)});
+    }
+  }
+  return made;
+}
 
 // The files in the folder of outputs whose names are known. (Other outputs of a filter are compared when they are
 // planned.)
@@ -86,6 +107,7 @@ std::vector<named_file> read_files(const config::options& typed) {
   if (!baseline.empty()) made.add("--baseline", baseline);
   const std::optional<unit_options>& units = typed.run.counting.units;
   if (units && !units->match_file.empty()) made.add("--match-file", units->match_file);
+  for (named_file& each : files_of_formulas(typed.run.counting)) made.all.push_back(std::move(each));
   if (!typed.run.dictionary.empty()) made.add("--zstd-dictionary", typed.run.dictionary);
   made.add("--manifest", typed.manifest);
   if (typed.output_dir && typed.run.list)

@@ -112,6 +112,7 @@ constexpr std::array line_keys = {
     entry{"regex:REGEX", "the text of its first group, or of all of it"},
     entry{"template, kind", "the line without what varies; kind keeps messages"},
     entry{"host, app, status, level", "of the usual formats of logs"},
+    entry{"language, character", "of the text; each character is counted"},
     entry{"name, family", "the input; without what rotation adds to its name"},
 };
 
@@ -146,6 +147,10 @@ constexpr std::array text_names = {
     entry{"characters, contains(\"A\")", "number; 1 if a string is in it, else 0"},
     entry{R"x(occurrences("A", "B"))x", "how often the strings occur"},
     entry{"lower_contains(\"a\")", "contains, of the text in lower case"},
+    entry{R"x(language("en", "de"))x", "its language is one of these (CLD2)"},
+    entry{"language_share(\"en\")", "share of the text in these languages"},
+    entry{"language_reliable", "CLD2 reports a reliable result"},
+    entry{"known_characters(\"FILE\")", "share of characters that the file has"},
     entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
     entry{"E_share(CONDITION)", "the share of these"},
     entry{"E_characters, longest_E", "of all, or of (CONDITION); of the longest"},

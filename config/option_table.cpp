@@ -449,7 +449,7 @@ constexpr std::array rows = {
         on_counting([](counting_options& o, value v) {
           units_in(o).jsonl_field = parse_text(v, "give the name of a field, such as text");
         }),
-        rules(decision::text, "each=line")},
+        rules(decision::text, "each=line match match-file group-by event-time")},
     option_row{
         measuring, "--without-field", "ACTION", value_kind::choice, "drop keep fail", text_runs | batch_runs, rare,
         "lines without --jsonl-field: drop, keep or fail",
@@ -548,7 +548,8 @@ constexpr std::array rows = {
                "csv:N or csv:NAME, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without "
                "its numbers, "
                "names and times), kind (the same with its level and message), host, app, status or level (of usual "
-               "logs), name (of the input), or family (its name without rotation). The groups with the most lines are "
+               "logs), language or character (of the text: gpuhist --help texts), name (of the input), or family (its "
+               "name without rotation). The groups with the most lines are "
                "reported, with the sum of all others. With --where, only lines count for which it holds; with "
                "--event-time, windows are divided by key, too. Details: gpuhist --help events. Default: none.",
                "gpuhist --group-by field:1 access.log", on_counting([](counting_options& o, value v) {

@@ -66,6 +66,10 @@ std::vector<text_function> made_table() {
       {.name = "occurrences", .what = occurrences, .takes = operand::strings},
       {.name = "contains", .what = contains, .takes = operand::strings},
       {.name = "lower_contains", .what = lower_contains, .takes = operand::strings},
+      {.name = "language", .what = language, .takes = operand::strings},
+      {.name = "language_share", .what = language_share, .takes = operand::strings},
+      {.name = "language_reliable", .what = language_reliable},
+      {.name = "known_characters", .what = known_characters, .takes = operand::table},
   };
   for (const element_row& each : elements) add(made, of_elements, each);
   for (const element_row& each : elements) {
@@ -123,6 +127,9 @@ class string_list {
     }
   }
 
+  // Only the first one.
+  std::string first() { return next(); }
+
  private:
   [[noreturn]] void refuse(std::string_view message) const { throw usage_error(pointing_at(message, whole_, at_)); }
 
@@ -171,6 +178,8 @@ bool text_function::is_truth() const {
     case contains:
     case lower_contains:
     case equals:
+    case language:
+    case language_reliable:
       return true;
     default:
       return false;
@@ -189,6 +198,8 @@ std::string text_function::usage() const {
       return name + R"(("A", "B"))";
     case operand::number:
       return name + "(N)";
+    case operand::table:
+      return name + R"x(("FILE"))x";
   }
   return name;
 }
@@ -216,5 +227,22 @@ bool is_text_truth(std::string_view name) {
 }
 
 std::vector<std::string> strings_in(const placed_text& operand_text) { return string_list(operand_text).read(); }
+
+std::vector<std::string> files_in(std::string_view formula) {
+  std::vector<std::string> made;
+  for (const text_function& each : text_functions()) {
+    if (each.takes != operand::table) continue;
+    for (std::size_t at = formula.find(each.name); at != std::string_view::npos; at = formula.find(each.name, at)) {
+      at = formula.find_first_not_of(" \t\n", at + each.name.size());
+      if (at == std::string_view::npos) break;
+      if (formula[at] != '(') continue;
+      try {
+        made.push_back(string_list({.whole = formula, .at = at + 1, .bytes = formula.size() - at - 1}).first());
+      } catch (const usage_error&) {  // reported when the formula is resolved
+      }
+    }
+  }
+  return made;
+}
 
 }  // namespace gpuhist::config

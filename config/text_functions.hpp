@@ -36,6 +36,11 @@ enum class text_measure : std::uint8_t {
   equals,
   occurrences,
   runs,
+  // of a text
+  language,
+  language_share,
+  language_reliable,
+  known_characters,
   // of the elements of a text
   count,
   share,
@@ -59,6 +64,7 @@ struct text_function {
     condition,
     strings,  ///< one or more, in quotes, separated by commas
     number,   ///< of elements in a sequence
+    table,    ///< the path of a file with characters, in quotes, and optionally its group
   };
   /// Where it is known: in a formula of a unit, or in a condition of an element.
   enum class scope : std::uint8_t { unit, element };
@@ -86,6 +92,9 @@ bool takes_text_operand(std::string_view name);
 
 /// Whether a name in a formula or in a condition of an element is a condition by itself.
 bool is_text_truth(std::string_view name);
+
+/// The files of the functions in a formula that read one, in its order. The formula may have errors.
+std::vector<std::string> files_in(std::string_view formula);
 
 /// The strings of an operand: "a", 'b\n'. The escapes are \n, \t, \r, \\, \" and \'. Throws usage_error, with a caret.
 std::vector<std::string> strings_in(const placed_text& operand);

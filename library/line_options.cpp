@@ -48,6 +48,20 @@ void check_kind(const unit_options& asked, std::string_view option) {
   throw config::option_error(option, "is read of lines or records; give --each line, or leave it out");
 }
 
+// Groups count characters then, and not lines. All of Unicode are reported.
+void check_characters(const unit_options& asked, report::units::line_reading& to) {
+  constexpr std::size_t code_points = 0x110000;
+  for (const auto& [option, is_given] :
+       {std::pair{"match", to.matches != nullptr}, std::pair{"event-time", to.events.has_value()},
+        std::pair{"distribution-of", !asked.distribution_of.empty()}}) {
+    if (is_given) {
+      throw config::option_error(option,
+                                 "cannot be combined with the key character, which counts no lines; leave it out");
+    }
+  }
+  to.most_groups = std::max(to.most_groups, code_points);
+}
+
 // Few enough for a look at a terminal.
 constexpr std::size_t most_windows = 60;
 
@@ -105,6 +119,10 @@ std::vector<report::units::group_key> keys_of(const unit_options& asked) {
   if (asked.then_by.empty()) return made;
   if (made.empty()) throw config::option_error("then-by", "requires --group-by, the first of the two keys");
   made.push_back(key_of("then-by", asked.then_by, asked));
+  if (made.front().is_character()) {
+    throw config::option_error(
+        "group-by", "character is the last key; give --group-by " + made.back().text + " --then-by character");
+  }
   return made;
 }
 
@@ -221,9 +239,7 @@ std::optional<report::units::line_reading> resolve_lines(const counting_options&
     check_windows(options);
     made.events = events_of(options);
   }
-  if (made.has_groups() && !asked.jsonl_field.empty()) {
-    throw config::option_error("jsonl-field", "cannot be combined with --group-by and --event-time, which count lines");
-  }
+  if (made.counts_characters()) check_characters(asked, made);
   return made;
 }
 

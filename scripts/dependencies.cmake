@@ -33,6 +33,15 @@ if(NOT GPUHIST_DATE_INCLUDE_DIR OR NOT GPUHIST_DATE_LIBRARY)
   message(FATAL_ERROR "the library date (date/tz.h, libdate-tz) is missing: Debian has it as libhowardhinnant-date-dev")
 endif()
 
+# Nor has this one. libcld2 has the functions, and tables for 83 languages; libcld2_full has tables for more than 160. The
+# dynamic linker uses those of the library that comes first: link cld2_full, then cld2 (report/texts/languages.cpp).
+find_path(GPUHIST_CLD2_INCLUDE_DIR cld2/public/compact_lang_det.h)
+find_library(GPUHIST_CLD2_LIBRARY cld2)
+find_library(GPUHIST_CLD2_TABLES_LIBRARY cld2_full)
+if(NOT GPUHIST_CLD2_INCLUDE_DIR OR NOT GPUHIST_CLD2_LIBRARY OR NOT GPUHIST_CLD2_TABLES_LIBRARY)
+  message(FATAL_ERROR "CLD2 (cld2/public/compact_lang_det.h, libcld2, libcld2_full) is missing: Debian has it as libcld2-dev")
+endif()
+
 # Only its headers are used, so only they are looked for.
 find_path(GPUHIST_TOML_INCLUDE_DIR toml++/toml.h)
 if(NOT GPUHIST_TOML_INCLUDE_DIR)

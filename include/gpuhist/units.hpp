@@ -78,8 +78,9 @@ struct unit_options {
   std::string match_file{};            ///< a file with more of them, one on each line; empty: none
   bool match_ignore_case = false;
   bool first_match_only = false;  ///< of the expressions that match in a line, only the first counts
-  /// A selector of a key ("field:1", "json:/user/id", "template"), or "name" or "family" (the name of the input,
-  /// without what rotation adds to it); empty: none.
+  /// A selector of a key ("field:1", "json:/user/id", "template"), "language" (of the text that is measured),
+  /// "character" (each one of this text is counted for itself), or "name" or "family" (the name of the input, without
+  /// what rotation adds to it); empty: none.
   std::string group_by{};
   std::string then_by{};        ///< divides each group by a second key
   unsigned most_groups = 1000;  ///< that are reported: those with the most lines

@@ -375,6 +375,10 @@ class line_reader {
     for (const units::keyed_group& each : into.groups) add_sizes(sum, each.of);
     add_sizes(sum, into.other_groups);
     add_sizes(sum, into.without_key);
+    if (into.counts_characters()) {
+      into.all.lines = sum.lines;  // they count characters, of a field not all of the bytes
+      into.all.bytes = sum.bytes;
+    }
     check_sum(sum, into.all, "groups");
     check_number(into);
   }

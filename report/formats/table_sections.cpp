@@ -337,7 +337,7 @@ class group_columns {
     std::vector<table_column> made = {{.heading = std::move(first), .to_the_right = false}};
     for (const input_column& each : listing_.columns) made.push_back({.heading = each.heading()});
     if (!listing_.columns.empty()) return made;
-    made.insert(made.end(), {{"lines"}, {"bytes", true, 3}, {"share", true, 1}});
+    made.insert(made.end(), {{found_.counts_characters() ? "count" : "lines"}, {"bytes", true, 3}, {"share", true, 1}});
     for (const units::match_count& each : all_.matches) made.push_back({printable(each.name), true, 4});
     for (const measures::measure* const each : content_.measuring.asked)
       made.push_back({std::string(each->name), true, 2});

@@ -134,16 +134,11 @@ std::size_t count_bytes(std::string_view text, Marked marked, IsIt is_it) {
   return number;
 }
 
-struct decoded {
-  char32_t code_point;
-  std::uint8_t bytes;
-};
+}  // namespace
 
-// Of valid UTF-8.
-decoded decode(std::string_view text) {
+decoded_character decode_wide(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
   const char32_t first = at(0);
-  if (first < 0x80) return {.code_point = first, .bytes = 1};
   if (first < 0xe0) return {.code_point = (first & 0x1fU) << 6U | (at(1) & payload), .bytes = 2};
   if (first < 0xf0) {
     return {.code_point = (first & 0x0fU) << 12U | (at(1) & payload) << 6U | (at(2) & payload), .bytes = 3};
@@ -152,33 +147,9 @@ decoded decode(std::string_view text) {
           .bytes = 4};
 }
 
-// The bytes of the character, or of the malformed sequence, that a text begins with.
-struct sequence {
-  std::size_t bytes;
-  bool is_valid;
-};
-
-sequence sequence_at(std::string_view text) {
-  namespace utf8 = gpu::host::utf8;
-  const auto class_at = [&](std::size_t i) { return utf8::class_of(static_cast<unsigned char>(text[i])); };
-  const utf8::byte_class first = class_at(0);
-  auto read = static_cast<utf8::state>(utf8::begin_with(first).next / utf8::byte_classes);
-  if (read == utf8::start) return {.bytes = 1, .is_valid = first == utf8::ascii};
-  std::size_t found = 1;
-  for (; found < text.size() && read != utf8::start; ++found) {
-    const utf8::continuation_rule& rule = utf8::continuation_rules[read];
-    const utf8::byte_class next = class_at(found);
-    if (next < rule.first || next > rule.last) break;
-    read = rule.next;
-  }
-  return {.bytes = found, .is_valid = read == utf8::start};
-}
-
-}  // namespace
-
 character wide_character_at(std::string_view text) {
   static const std::vector<std::uint8_t>& table = traits_of_plane();
-  const decoded found = decode(text);
+  const decoded_character found = decode(text);
   return {.traits = found.code_point < plane ? table[found.code_point] : found_traits(found.code_point),
           .bytes = found.bytes};
 }
@@ -224,6 +195,23 @@ std::string_view without_trailing_space(std::string_view text) {
   return text;
 }
 
+utf8_sequence sequence_at(std::string_view text) {
+  namespace utf8 = gpu::host::utf8;
+  using enum utf8_sequence::kind;
+  const auto class_at = [&](std::size_t i) { return utf8::class_of(static_cast<unsigned char>(text[i])); };
+  const utf8::byte_class first = class_at(0);
+  auto read = static_cast<utf8::state>(utf8::begin_with(first).next / utf8::byte_classes);
+  if (read == utf8::start) return {.bytes = 1, .is = first == utf8::ascii ? valid : malformed};
+  std::size_t found = 1;
+  for (; found < text.size() && read != utf8::start; ++found) {
+    const utf8::continuation_rule& rule = utf8::continuation_rules[read];
+    const utf8::byte_class next = class_at(found);
+    if (next < rule.first || next > rule.last) return {.bytes = found, .is = malformed};
+    read = rule.next;
+  }
+  return {.bytes = found, .is = read == utf8::start ? valid : incomplete};
+}
+
 std::string_view as_utf8(std::string_view text, std::string& room) {
   constexpr std::string_view replacement = "\xef\xbf\xbd";
   gpu::host::utf8_meter meter(gpu::host::utf8_detail::code_points);
@@ -232,8 +220,8 @@ std::string_view as_utf8(std::string_view text, std::string& room) {
   if (meter.counts().malformed == 0) return text;
   room.clear();
   while (!text.empty()) {
-    const sequence found = sequence_at(text);
-    room += found.is_valid ? text.substr(0, found.bytes) : replacement;
+    const utf8_sequence found = sequence_at(text);
+    room += found.is == utf8_sequence::kind::valid ? text.substr(0, found.bytes) : replacement;
     text.remove_prefix(found.bytes);
   }
   return room;
@@ -263,7 +251,7 @@ void append_lower(std::string_view text, std::string& to) {
       text.remove_prefix(ascii);
       continue;
     }
-    const decoded found = decode(text);
+    const decoded_character found = decode(text);
     if (found.code_point == dotted_capital_i) {
       to += "i\xcc\x87";
     } else {

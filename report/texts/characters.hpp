@@ -45,6 +45,22 @@ inline constexpr std::array<std::uint8_t, 128> ascii_traits = [] {
   return made;
 }();
 
+/// A code point and the bytes that encode it.
+struct decoded_character {
+  char32_t code_point = 0;
+  std::uint8_t bytes = 1;
+};
+
+/// The code point beyond ASCII at the beginning of valid UTF-8.
+decoded_character decode_wide(std::string_view text);
+
+/// The code point at the beginning of valid UTF-8 that is not empty.
+inline decoded_character decode(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < ascii_traits.size()) return {.code_point = first, .bytes = 1};
+  return decode_wide(text);
+}
+
 /// A character beyond ASCII, at the beginning of valid UTF-8.
 character wide_character_at(std::string_view text);
 
@@ -67,6 +83,19 @@ std::size_t count_of(char byte, std::string_view text);
 /// Without white space at its beginning, and at its end.
 std::string_view without_leading_space(std::string_view text);
 std::string_view without_trailing_space(std::string_view text);
+
+/// What any text that is not empty begins with.
+struct utf8_sequence {
+  enum class kind : std::uint8_t {
+    valid,       ///< a character
+    malformed,   ///< a maximal subpart of an ill-formed sequence
+    incomplete,  ///< all of the text; more bytes may complete it
+  };
+
+  std::size_t bytes = 1;
+  kind is = kind::valid;
+};
+utf8_sequence sequence_at(std::string_view text);
 
 /// The text, with U+FFFD in place of each malformed sequence; `room` holds it if there is one.
 std::string_view as_utf8(std::string_view text, std::string& room);

@@ -4,9 +4,11 @@
 #include "config/text.hpp"
 #include "config/usage_error.hpp"
 #include "report/texts/characters.hpp"
+#include "report/texts/languages.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <stdexcept>
 #include <utility>
 
 namespace gpuhist::report::texts {
@@ -66,6 +68,19 @@ void check_elements(const text_function& function, const std::vector<std::string
   }
 }
 
+void check_languages(const text_function& function, const std::vector<std::string>& strings, const placed_text& at) {
+  if (function.what != config::text_measure::language && function.what != config::text_measure::language_share) return;
+  const std::vector<std::string_view> known = language_codes();
+  for (const std::string& each : strings) {
+    if (std::ranges::find(known, each) != known.end()) continue;
+    const auto meant = config::likely_name(each, known);
+    refuse(
+        config::quote(each) + " is no code of a language of CLD2; " +
+            (meant ? "did you mean " + config::quote(*meant) + "?" : R"(codes are "en", "zh-Hant" and "un" (unknown))"),
+        at);
+  }
+}
+
 element_condition::name resolved(const config::expression& typed, const reference& name) {
   const bool has_operand = name.as == reference::form::text;
   const bool is_plain = name.as == reference::form::plain && name.parts.size() == 1;
@@ -92,6 +107,18 @@ std::size_t number_in(const text_function& function, const placed_text& typed) {
            typed);
   }
   return number;
+}
+
+std::shared_ptr<const character_table> table_in(const text_function& function, const placed_text& typed) {
+  const std::vector<std::string> strings = config::strings_in(typed);
+  if (strings.size() > 2) {
+    refuse(function.name + R"x( takes a file, and one group of it, as in ("x.json", "en"))x", typed);
+  }
+  try {
+    return std::make_shared<const character_table>(strings.front(), strings.size() > 1 ? strings.back() : "");
+  } catch (const std::runtime_error& error) {
+    refuse(error.what(), typed);
+  }
 }
 
 const text_function& function_named(std::string_view name, const placed_text& typed) {
@@ -134,6 +161,10 @@ text_fact::text_fact(std::string_view function, const config::placed_text& typed
     case operand::strings:
       strings_ = strings_for(function_, typed);
       check_elements(function_, strings_, typed);
+      check_languages(function_, strings_, typed);
+      break;
+    case operand::table:
+      table_ = table_in(function_, typed);
       break;
     case operand::number:
       number_ = number_in(function_, typed);

@@ -3,9 +3,11 @@
 
 #include "config/expression.hpp"
 #include "config/text_functions.hpp"
+#include "report/texts/character_table.hpp"
 #include "report/texts/elements.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,12 +47,15 @@ class text_fact {
   [[nodiscard]] const element_condition* condition() const { return condition_ ? &*condition_ : nullptr; }
   [[nodiscard]] const std::vector<std::string>& strings() const { return strings_; }
   [[nodiscard]] std::size_t number() const { return number_; }
+  /// Null: the function needs none.
+  [[nodiscard]] const character_table* table() const { return table_.get(); }
 
  private:
   const config::text_function& function_;
   std::optional<element_condition> condition_;
   std::vector<std::string> strings_;
   std::size_t number_ = 0;
+  std::shared_ptr<const character_table> table_;
 };
 
 }  // namespace gpuhist::report::texts

@@ -17,13 +17,24 @@ void release(Container& of) {
   Container().swap(of);
 }
 
+bool is_one_of(std::string_view text, const std::vector<std::string>& strings) {
+  return std::ranges::find(strings, text) != strings.end();
+}
+
+double language_share(const detected_languages& found, const std::vector<std::string>& codes) {
+  int percent = 0;
+  for (const detected_languages::part& each : found.parts) percent += is_one_of(each.code, codes) ? each.percent : 0;
+  return percent / 100.0;
+}
+
 double quotient(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? gates::unknown : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 }  // namespace
 
-text_reader::text_reader(std::span<const text_fact> facts) : facts_(facts), values_(facts.size()) {
+text_reader::text_reader(std::span<const text_fact> facts, bool finds_language)
+    : facts_(facts), finds_language_(finds_language), values_(facts.size()) {
   for (const text_fact& each : facts) {
     const element_condition* const condition = each.condition();
     conditions_.push_back(condition != nullptr ? std::make_unique<condition_reader>(*condition) : nullptr);
@@ -45,6 +56,7 @@ text_reader::~text_reader() = default;
 
 std::span<const double> text_reader::read(std::string_view text, encoding known) {
   text_ = known == encoding::utf8 ? text : as_utf8(text, room_);
+  languages_.reset();
   if (text_.size() > max_bytes) {
     std::ranges::fill(values_, gates::unknown);
     release(room_);
@@ -55,6 +67,7 @@ std::span<const double> text_reader::read(std::string_view text, encoding known)
   for (joined_text& each : without_blanks_) each.is_made = false;
   has_lower_ = false;
   for (std::size_t i = 0; i < facts_.size(); ++i) values_[i] = value_of(facts_[i], i);
+  if (finds_language_) static_cast<void>(languages());
   if (text.size() > kept_bytes) {
     for (division& each : divisions_) release(each.elements);
     for (auto* const all : {&with_blanks_, &without_blanks_}) {
@@ -82,6 +95,14 @@ double text_reader::value_of(const text_fact& fact, std::size_t index) {
       return contains(text_, fact.strings()) ? 1 : 0;
     case text_measure::lower_contains:
       return contains(lower(), fact.strings()) ? 1 : 0;
+    case text_measure::language:
+      return is_one_of(languages().first(), fact.strings()) ? 1 : 0;
+    case text_measure::language_share:
+      return language_share(languages(), fact.strings());
+    case text_measure::language_reliable:
+      return languages().is_reliable ? 1 : 0;
+    case text_measure::known_characters:
+      return fact.table()->share_of(text_);
     default:
       return gates::unknown;
   }
@@ -173,6 +194,11 @@ std::string_view text_reader::lower() {
     append_lower(text_, lower_);
   }
   return lower_;
+}
+
+const detected_languages& text_reader::languages() {
+  if (!languages_) languages_ = detect_languages(text_);
+  return *languages_;
 }
 
 double text_reader::among(const text_fact& fact, const string_set& strings) {

@@ -5,6 +5,7 @@
 #include "report/texts/condition_reader.hpp"
 #include "report/texts/elements.hpp"
 #include "report/texts/equal_strings.hpp"
+#include "report/texts/languages.hpp"
 #include "report/texts/string_set.hpp"
 #include "report/texts/text_fact.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,8 +33,8 @@ class text_reader {
   /// What is known of the bytes of a text.
   enum class encoding : std::uint8_t { any, utf8 };
 
-  /// Borrows the facts.
-  explicit text_reader(std::span<const text_fact> facts);
+  /// Borrows the facts. `finds_language`: language() is called.
+  explicit text_reader(std::span<const text_fact> facts, bool finds_language = false);
   text_reader(const text_reader&) = delete;
   text_reader& operator=(const text_reader&) = delete;
   ~text_reader();
@@ -40,6 +42,11 @@ class text_reader {
   /// The values of all facts for a text, until the next call; NaN: it has none, as a text of more than max_bytes.
   /// Malformed sequences of UTF-8 are read as U+FFFD.
   std::span<const double> read(std::string_view text, encoding known = encoding::any);
+
+  /// The language with most of the text that was passed last; nothing: it has no values.
+  [[nodiscard]] std::optional<std::string_view> language() const {
+    return languages_ ? std::optional(languages_->first()) : std::nullopt;
+  }
 
  private:
   static constexpr std::size_t kinds = 10;
@@ -73,6 +80,7 @@ class text_reader {
   const division& with_duplicates(config::text_part kind);
   const joined_text& joined(config::text_part kind, std::string_view separator);
   [[nodiscard]] std::string_view lower();
+  [[nodiscard]] const detected_languages& languages();
 
   [[nodiscard]] double among(const text_fact& fact, const string_set& strings);
   [[nodiscard]] double distinct_among(const text_fact& fact, const string_set& strings);
@@ -88,6 +96,7 @@ class text_reader {
   [[nodiscard]] frequent_sequence most_frequent(const joined_text& of, std::size_t number);
 
   const std::span<const text_fact> facts_;
+  const bool finds_language_;
   std::vector<std::unique_ptr<condition_reader>> conditions_;  // by fact; null: it has none
   std::vector<string_set> sets_;                               // by fact: the strings that elements are compared with
   std::vector<double> values_;
@@ -98,6 +107,7 @@ class text_reader {
   std::array<joined_text, kinds> without_blanks_;
   bool has_lower_ = false;
   std::string lower_;
+  std::optional<detected_languages> languages_;
   equal_strings equals_;
   std::vector<std::uint32_t> counts_;  // by the first of equal sequences
 };

@@ -29,6 +29,8 @@ std::string text_of(const group_key& key, std::string_view input) {
     case group_key::source::family:
       return lines::parse_log_name(input).family;
     case group_key::source::line:
+    case group_key::source::language:
+    case group_key::source::character:
       break;
   }
   return {};
@@ -39,24 +41,28 @@ std::string text_of(const group_key& key, std::string_view input) {
 std::optional<group_key::source> source_named(std::string_view typed) {
   if (typed == "name") return group_key::source::name;
   if (typed == "family") return group_key::source::family;
+  if (typed == "language") return group_key::source::language;
+  if (typed == key_of_characters) return group_key::source::character;
   return std::nullopt;
 }
 
 key_reader::key_reader(std::span<const group_key> keys, std::string_view input) {
   for (const group_key& each : keys) {
     parts_.push_back({.reader = each.selector ? each.selector->make_reader() : nullptr,
-                      .text = text_of(each, input).substr(0, max_key)});
-    if (each.selector) ++selectors_;
+                      .text = text_of(each, input).substr(0, max_key),
+                      .is_language = each.is_language()});
+    if (each.reads_line()) ++variable_;
   }
 }
 
-std::optional<std::string_view> key_reader::read(std::string_view line) {
+std::optional<std::string_view> key_reader::read(std::string_view line, std::optional<std::string_view> language) {
   std::string_view found;
   joined_.clear();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const part& each = parts_[i];
-    const std::optional<std::string_view> read =
-        each.reader ? each.reader->read(line) : std::optional(std::string_view(each.text));
+    std::optional<std::string_view> read = each.text;
+    if (each.is_language) read = language;
+    if (each.reader) read = each.reader->read(line);
     if (!read) return std::nullopt;
     found = read->substr(0, max_key);
     if (parts_.size() == 1) return found;

@@ -1,4 +1,4 @@
-// What lines are grouped by: a part of the line, the name of its input, or two of these.
+// What lines are grouped by: a part of the line, its language, its characters, the name of its input, or two of these.
 #pragma once
 
 #include "report/lines/selector.hpp"
@@ -16,17 +16,26 @@ namespace gpuhist::report::units {
 /// One key. Immutable: any thread may use it.
 struct group_key {
   enum class source : std::uint8_t {
-    line,    ///< a part of the line
-    name,    ///< the name of the input
-    family,  ///< the name without rotation (lines::parse_log_name())
+    line,      ///< a part of the line
+    name,      ///< the name of the input
+    family,    ///< the name without rotation (lines::parse_log_name())
+    language,  ///< of the line or record, or of the field that is measured (texts::text_reader)
+    /// Each character of the same text: it is counted as a line is with other keys. Malformed sequences have no key. Of
+    /// two keys only the second, which is no key of key_reader.
+    character,
   };
 
   std::string text;  ///< as typed
   source from = source::line;
   std::optional<lines::selector> selector{};  ///< of the line
 
-  [[nodiscard]] bool reads_line() const { return from == source::line; }
+  [[nodiscard]] bool is_language() const { return from == source::language; }
+  [[nodiscard]] bool is_character() const { return from == source::character; }
+  [[nodiscard]] bool reads_line() const { return from == source::line || is_language() || is_character(); }
 };
+
+/// As typed.
+inline constexpr std::string_view key_of_characters = "character";
 
 /// The source of a key that is typed so; nothing: it is a selector.
 std::optional<group_key::source> source_named(std::string_view typed);
@@ -38,11 +47,12 @@ class key_reader {
   key_reader(std::span<const group_key> keys, std::string_view input);
 
   /// Whether all lines of the input have the same key.
-  [[nodiscard]] bool is_constant() const { return selectors_ == 0; }
+  [[nodiscard]] bool is_constant() const { return variable_ == 0; }
 
   /// The key of a line, of which the first max_key bytes count; nothing: the line has none. Two keys are joined
-  /// (split_key()), and a line without one of them has none. Valid until the next call.
-  std::optional<std::string_view> read(std::string_view line);
+  /// (split_key()), and a line without one of them has none. `language`: of it; nothing: not known. Valid until the
+  /// next call.
+  std::optional<std::string_view> read(std::string_view line, std::optional<std::string_view> language = {});
 
   /// As those of lines::line_selector.
   [[nodiscard]] bool reads_header() const;
@@ -53,12 +63,13 @@ class key_reader {
   static constexpr std::size_t max_key = 4096;
 
   struct part {
-    std::unique_ptr<lines::line_selector> reader;  // null: `text`
+    std::unique_ptr<lines::line_selector> reader;  // null: the language, or `text`
     std::string text;
+    bool is_language = false;
   };
 
   std::vector<part> parts_;
-  std::size_t selectors_ = 0;
+  std::size_t variable_ = 0;  // parts that depend on the line
   std::string joined_;
 };
 

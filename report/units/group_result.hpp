@@ -5,6 +5,7 @@
 #include "pipeline/counts/input_report.hpp"
 #include "report/lines/match_set.hpp"
 #include "report/units/distribution.hpp"
+#include "report/units/group_key.hpp"
 #include "report/units/group_sum.hpp"
 
 #include <cstddef>
@@ -88,6 +89,9 @@ struct group_result {
   /// last of `groups`.
   std::optional<std::uint64_t> other_group_at_most{};
   std::optional<group_counts> without_key{};
+
+  /// Whether the numbers of lines of groups are numbers of characters.
+  [[nodiscard]] bool counts_characters() const { return by && then_by.value_or(*by) == key_of_characters; }
 
   std::int64_t window = 0;                     ///< nanoseconds of a window; 0: lines are not grouped by time
   std::vector<event_window> windows{};         ///< with lines, in the order of time

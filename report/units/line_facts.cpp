@@ -34,7 +34,8 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
         static_cast<std::size_t>(std::ranges::find(all, each.of, &lines::match_expression::name) - all.begin()));
   }
   for (const lines::selector& each : plan.selectors) numbers_.push_back(each.make_reader());
-  if (!plan.texts.empty()) texts_.emplace(plan.texts);
+  if (plan.reads_languages()) languages_.resize(max_lines);
+  if (!plan.texts.empty() || plan.reads_languages()) texts_.emplace(plan.texts, plan.reads_languages());
   for (std::size_t fact = 0; fact < plan.facts.size(); ++fact) {
     if (plan.facts[fact].type == gates::line_fact::kind::text) facts_of_texts_.push_back(fact);
   }
@@ -69,6 +70,7 @@ void line_facts::read_texts(std::span<const std::byte> measured, std::span<const
     for (std::size_t i = 0; i < facts_of_texts_.size(); ++i) {
       values_[facts_of_texts_[i] * max_lines + line] = is_whole ? found[i] : gates::unknown;
     }
+    if (!languages_.empty()) languages_[line] = is_whole ? texts_->language() : std::nullopt;
   }
 }
 

@@ -42,6 +42,15 @@ class line_facts {
   void read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
                   std::optional<std::byte> end, texts::text_reader::encoding known);
 
+  /// The language of such a text; nothing: it has none, or no key is a language.
+  [[nodiscard]] std::optional<std::string_view> language_of(std::size_t line) const {
+    return languages_.empty() ? std::nullopt : languages_[line];
+  }
+  /// The line has no such text.
+  void forget_language(std::size_t line) {
+    if (!languages_.empty()) languages_[line].reset();
+  }
+
   /// Adds text of the line that is open.
   void extend_open(std::span<const std::byte> text);
 
@@ -106,7 +115,8 @@ class line_facts {
   std::vector<std::size_t> expressions_;  // of the facts that are matches, in their order
   std::vector<std::unique_ptr<lines::line_selector>> numbers_;
   std::optional<texts::text_reader> texts_;
-  std::vector<std::size_t> facts_of_texts_;  // in their order
+  std::vector<std::size_t> facts_of_texts_;                 // in their order
+  std::vector<std::optional<std::string_view>> languages_;  // by line; empty: no key is one
   std::optional<lines::event_time_reader> times_;
 
   bool has_read_ = false;

@@ -9,6 +9,10 @@
 namespace gpuhist::report::units {
 namespace {
 
+std::string_view bytes_in(std::span<const std::byte> text) {
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
 // Of a line of a batch.
 unit_place place_in(const unit_batch& batch, std::size_t line, const unit_place& first) {
   return {.number = first.number + line,
@@ -47,18 +51,23 @@ line_grouper::line_grouper(const unit_meter& meter, owner input, bool is_later)
       kernel_(gpu::host::best_kernel(meter.prepared_partition())),
       input_(std::move(input)),
       plan_(*meter.plan().lines),
-      keys_(plan_.keys, *input_.name),
+      keys_(plan_.keys_of_lines(), *input_.name),
       found_(empty_table(plan_, meter.partition().classes)),
       values_(empty_values(meter.plan())),
       entries_(meter.plan()),
       lines_(plan_.events ? plan_.events->windows : window_lengths()),
       row_(byte_values),
-      is_one_group_(keys_.is_constant() && !plan_.events && !values_ && !plan_.finds_changes &&
-                    plan_.shown_matches.empty()),
-      time_(first_time(plan_, is_later)) {}
+      is_one_group_(keys_.is_constant() && !plan_.counts_characters() && !plan_.events && !values_ &&
+                    !plan_.finds_changes && plan_.shown_matches.empty()),
+      time_(first_time(plan_, is_later)) {
+  if (!plan_.counts_characters()) return;
+  characters_ = std::make_unique<texts::character_counts>();
+  open_characters_ = std::make_unique<texts::character_counts>();
+}
 
 void line_grouper::add(unit_batch& batch, std::span<const double> holds, const unit_place& first) {
   line_facts& facts = *batch.facts();
+  if (characters_) return add_characters(batch, holds, first);
   if (is_one_group_ && holds.empty()) return add_run(batch, {.place = place_of_time(), .end = batch.size()});
   line_run run;
   for (std::size_t line = 0; line < batch.size(); ++line) {
@@ -85,12 +94,25 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
   if (values_) values_->settle();
 }
 
+void line_grouper::extend_open(std::span<const std::byte> text) {
+  if (open_characters_) open_characters_->add(bytes_in(text));
+}
+
+void line_grouper::end_open() {
+  if (open_characters_) open_characters_->clear();
+}
+
 void line_grouper::pass_open(unit_batch& batch, const unit_place& place) { note_line(*batch.facts(), 0, place.number); }
 
 void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place,
                             std::span<const double> values, std::string_view text) {
   line_facts& facts = *batch.facts();
-  pass_open(batch, place);
+  note_line(facts, 0, place.number);
+  if (open_characters_) {
+    if (batch.fields() != nullptr) open_characters_->add(bytes_in(batch.measured(0)));
+    open_characters_->end();
+    return flush_characters(*open_characters_, facts, 0, place.number);
+  }
   note_matched(facts, 0, [&] { return place; }, text);
   const std::size_t at = place_of(facts, 0, place.number);
   if (values_) entries_.add(*values_, {.window = time_, .key = found_.at(at).key}, values);
@@ -159,7 +181,8 @@ void line_grouper::note_matched(const line_facts& facts, std::size_t line, const
 
 std::size_t line_grouper::place_of(line_facts& facts, std::size_t line, std::uint64_t number) {
   if (number == 1 && keys_.reads_header()) return found_.place_of({.window = time_});
-  if (!keys_.is_constant()) return found_.place_of({.window = time_, .key = keys_.read(facts.text_of(line))});
+  if (!keys_.is_constant())
+    return found_.place_of({.window = time_, .key = keys_.read(facts.text_of(line), facts.language_of(line))});
   return place_of_time();
 }
 
@@ -225,6 +248,48 @@ void line_grouper::add_values_of(const unit_batch& batch, std::size_t line, std:
     values_of_line_.push_back(batch.of_watched(formula)[line]);
   }
   entries_.add(*values_, {.window = time_, .key = found_.at(place).key}, values_of_line_);
+}
+
+// Without a key of lines, those of all lines of the batch are counted together.
+void line_grouper::add_characters(unit_batch& batch, std::span<const double> holds, const unit_place& first) {
+  line_facts& facts = *batch.facts();
+  const bool has_keys = !plan_.keys_of_lines().empty();
+  for (std::size_t line = 0; line < batch.size(); ++line) {
+    note_line(facts, line, first.number + line);
+    if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
+    characters_->add(bytes_in(batch.measured(line)));
+    characters_->end();
+    if (has_keys) flush_characters(*characters_, facts, line, first.number + line);
+  }
+  flush_characters(*characters_, facts, 0, first.number);
+}
+
+// Adds them to the groups of a line. `number`: of the line, from 1.
+void line_grouper::flush_characters(texts::character_counts& from, line_facts& facts, std::size_t line,
+                                    std::uint64_t number) {
+  if (from.is_empty()) return;
+  const bool has_keys = !plan_.keys_of_lines().empty();
+  const bool is_header = number == 1 && keys_.reads_header();
+  std::optional<std::string> key;
+  if (has_keys && !is_header) key = keys_.read(facts.text_of(line), facts.language_of(line));
+  const std::array<std::uint8_t, byte_values>& class_of = meter_.partition().class_of;
+  std::string joined;
+  from.for_each([&](std::string_view character, std::uint64_t times) {
+    group_id id{.window = time_};
+    if (!has_keys) id.key = character;
+    if (key) id.key = joined = joined_key(*key, character);
+    const group_table::counts_of_group to = found_.counts(found_.place_of(id));
+    to.lines += times;
+    for (const char each : character) to.bytes[class_of[static_cast<unsigned char>(each)]] += times;
+  });
+  if (from.malformed() > 0) {
+    const group_table::counts_of_group to = found_.counts(found_.place_of({.window = time_}));
+    to.lines += from.malformed();
+    for (std::size_t i = 0; i < from.malformed_bytes().size(); ++i) {
+      to.bytes[class_of[byte_values - from.malformed_bytes().size() + i]] += from.malformed_bytes()[i];
+    }
+  }
+  from.clear();
 }
 
 // The tables of the kernel cost more than they save for a short text.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/host/kernel.hpp"
+#include "report/texts/character_counts.hpp"
 #include "report/units/event_watermark.hpp"
 #include "report/units/group_table.hpp"
 #include "report/units/group_values.hpp"
@@ -41,6 +42,16 @@ class line_grouper {
   /// of the formulas of watched_values. `text`: its beginning, if the plan shows text.
   void add_open(unit_batch& batch, const gpu::tally& counts, const unit_place& place, std::span<const double> values,
                 std::string_view text);
+
+  /// Adds text of the line that is open, if it is measured itself, and no field. Without the key `character` it has no
+  /// effect.
+  void extend_open(std::span<const std::byte> text);
+
+  /// The open line has ended.
+  void end_open();
+
+  /// Takes over the open line of an object that has read the text before.
+  void continue_line_of(line_grouper& earlier) { open_characters_.swap(earlier.open_characters_); }
 
   /// Such a line that is not counted. Its time is that of lines after it.
   void pass_open(unit_batch& batch, const unit_place& place);
@@ -86,6 +97,8 @@ class line_grouper {
   void add_row(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_values_of(const unit_batch& batch, std::size_t line, std::size_t place);
   void add_text(std::span<const std::byte> text, std::size_t place);
+  void add_characters(unit_batch& batch, std::span<const double> holds, const unit_place& first);
+  void flush_characters(texts::character_counts& from, line_facts& facts, std::size_t line, std::uint64_t number);
 
   // Lines one after the other of the same group, whose bytes are counted together.
   struct line_run {
@@ -99,16 +112,18 @@ class line_grouper {
   const gpu::host::kernel& kernel_;
   const owner input_;
   const line_reading& plan_;
-  key_reader keys_;
+  key_reader keys_;  // without that of characters
   group_table found_;
   std::optional<group_table> values_;  // nothing: the plan has no values by group or window
   value_entries entries_;
   matched_lines lines_;
-  std::vector<double> values_of_line_;      // by formula
-  std::vector<std::uint32_t> row_;          // of the kernel
-  const bool is_one_group_;                 // all lines that are counted are in one
-  std::int64_t time_;                       // of the last line
-  std::optional<event_horizon> horizon_{};  // if windows close
+  std::vector<double> values_of_line_;                        // by formula
+  std::vector<std::uint32_t> row_;                            // of the kernel
+  std::unique_ptr<texts::character_counts> characters_;       // null: they are not counted
+  std::unique_ptr<texts::character_counts> open_characters_;  // of the line that is open
+  const bool is_one_group_;                                   // all lines that are counted are in one
+  std::int64_t time_;                                         // of the last line
+  std::optional<event_horizon> horizon_{};                    // if windows close
   // Unless keys are read: the place of the group that was used last, and its window, as long as it is in the table.
   std::size_t place_ = 0;
   std::int64_t begin_of_place_ = 0;

@@ -100,6 +100,11 @@ void unit_batch::read_facts() {
   facts_->read(text_, std::span(ends_).first(units_));
   facts_->read_texts(fields_ ? fields_->text() : text_, std::span(fields_ ? value_ends_ : ends_).first(units_),
                      end_of_texts(), encoding_of_texts());
+  if (fields_ && fields_->without_value() > 0) {
+    for (std::size_t line = 0; line < units_; ++line) {
+      if (!fields_->has_value(line)) facts_->forget_language(line);
+    }
+  }
 }
 
 void unit_batch::read_open() {
@@ -107,6 +112,9 @@ void unit_batch::read_open() {
   const std::span<const std::byte> text = fields_ ? fields_->text() : facts_->open_text();
   const auto end = static_cast<std::uint32_t>(text.size());
   facts_->read_texts(text, {&end, 1}, end_of_texts(), encoding_of_texts());
+  if (!fields_) return;
+  value_ends_.front() = end;
+  if (!fields_->has_value(0)) facts_->forget_language(0);
 }
 
 std::size_t unit_batch::fill(std::span<const pipeline::text_value> values) {

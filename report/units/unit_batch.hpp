@@ -57,10 +57,11 @@ class unit_batch {
     return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
   }
 
-  /// The bytes that the values of a unit are those of. Precondition: units of a text.
+  /// The text that the values of a unit are those of: the unit, or the value of its field, which is empty if it has
+  /// none. With fields also that of the line that was read alone, as unit 0.
   [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
 
-  /// Counts them.
+  /// Counts its bytes.
   void count(std::size_t unit, gpu::tally& to) const;
 
   [[nodiscard]] std::uint64_t newlines_of(std::size_t unit) const;

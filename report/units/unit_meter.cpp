@@ -71,7 +71,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (columns.sets.size() >= gpu::host::max_unit_sets) rows_suffice_ = false;
   if (!rows_suffice_) columns.sets.clear();
   if (!planned.shape.are_lines()) newlines_ = column_of(columns, set_of("\n"));
-  if (planned.lines && planned.lines->reads_keys()) add_class_columns(columns);
+  if (planned.lines && planned.lines->reads_keys() && !planned.lines->counts_characters() && !planned.field)
+    add_class_columns(columns);
   if (columns.word_separators) words_ = columns.sets.size();
   for (unit_formula& each : formulas_) {
     for (name_source& name : each.names) {
@@ -97,7 +98,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   }
 }
 
-// If there is room for them. Without keys, the lines of a group follow each other, and are counted together instead.
+// If there is room for them; groups count lines, and rows with a field its values. Without keys, the lines of a group
+// follow each other, and are counted together instead.
 void unit_meter::add_class_columns(gpu::host::unit_columns& columns) {
   const std::size_t added = partition_.classes - std::size_t{1};
   if (columns.sets.size() + added > gpu::host::max_unit_sets) return;

@@ -147,6 +147,14 @@ struct line_reading {
   [[nodiscard]] std::size_t expressions() const { return matches ? matches->size() : 0; }
   /// Whether lines of an input can have different keys.
   [[nodiscard]] bool reads_keys() const { return std::ranges::any_of(keys, &group_key::reads_line); }
+  /// Whether a key is the language of a text.
+  [[nodiscard]] bool reads_languages() const { return std::ranges::any_of(keys, &group_key::is_language); }
+  /// Whether the last key is each character of a text.
+  [[nodiscard]] bool counts_characters() const { return !keys.empty() && keys.back().is_character(); }
+  /// Those that a line has: all others.
+  [[nodiscard]] std::span<const group_key> keys_of_lines() const {
+    return std::span(keys).first(keys.size() - (counts_characters() ? 1 : 0));
+  }
   /// Whether a reader of lines must have read the first one of its input.
   [[nodiscard]] bool reads_headers() const {
     return std::ranges::any_of(selectors, &lines::selector::reads_header) ||

@@ -68,6 +68,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
       input_(number),
       name_(std::make_shared<const std::string>(name)),
       open_(byte_values),
+      open_line_(byte_values),
       batch_(meter_, run.long_lines(), change_of(meter_, name)),
       fields_(batch_.fields()),
       row_(byte_values),
@@ -400,13 +401,16 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(place_, earlier.place_);
   std::swap(open_is_verified_, earlier.open_is_verified_);
   std::swap(open_, earlier.open_);
+  std::swap(open_line_, earlier.open_line_);
   std::swap(open_words_, earlier.open_words_);
   std::swap(last_, earlier.last_);
   std::swap(open_text_, earlier.open_text_);
   std::swap(open_utf8_, earlier.open_utf8_);
   std::swap(kept_, earlier.kept_);
   if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
-  if (groups_) batch_.facts()->continue_line_of(*earlier.batch_.facts());
+  if (!groups_) return;
+  batch_.facts()->continue_line_of(*earlier.batch_.facts());
+  groups_->continue_line_of(*earlier.groups_);
 }
 
 std::span<const std::byte> unit_reader::next_kept() {
@@ -442,7 +446,9 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
   }
   if (fields_ != nullptr) {
     fields_->extend_open(text);
+    if (groups_) add_bytes(text, row_, open_line_);
   } else {
+    if (groups_) groups_->extend_open(text);
     count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
   }
   place_.bytes += text.size();
@@ -504,9 +510,11 @@ bool unit_reader::close_open() {
   if (fields_ != nullptr) count_open_value();
   if (groups_) batch_.read_open();
   const bool is_kept = judge_open();
+  if (groups_) groups_->end_open();
   if (kept_) close_kept(is_kept);
   advance(fields_ != nullptr ? (last_ == std::byte{'\n'} ? 1 : 0) : open_.counts['\n']);
   std::ranges::fill(open_.counts, 0);
+  std::ranges::fill(open_line_.counts, 0);
   open_text_.clear();
   open_words_ = 0;
   open_is_verified_ = true;
@@ -533,7 +541,8 @@ bool unit_reader::judge_open() {
   const bool is_selected = holds == 1.0;
   const bool is_counted = !meter_.plan().where || meter_.plan().counts_in_groups(holds);
   if (is_counted) observe_watched(unit);
-  if (groups_ && is_counted) groups_->add_open(batch_, open_, place_, counted_values_, open_text_);
+  if (groups_ && is_counted)
+    groups_->add_open(batch_, fields_ != nullptr ? open_line_ : open_, place_, counted_values_, open_text_);
   if (groups_ && !is_counted) groups_->pass_open(batch_, place_);
   of_input_ += {.seen = 1,
                 .bytes = place_.bytes,

@@ -168,6 +168,7 @@ class unit_reader final : public pipeline::input_observer {
   unit_place place_{};            // of the open unit, or of the next one
   bool open_is_verified_ = true;  // false without text of the unit: its begin is missing
   gpu::tally open_;               // the counts of the open unit, by byte value
+  gpu::tally open_line_;          // of a field: those of its line, if lines are read
   std::uint64_t open_words_ = 0;
   std::byte last_{};       // byte of the open unit
   std::string open_text_;  // its beginning, if units are shown

@@ -376,5 +376,27 @@ class Usage(FieldTest):
         self.assert_usage_error(run("--each", "line", "--jsonl-field", b"\xff", path), "--jsonl-field", "UTF-8")
 
 
+class Grouped(CommandTest):
+    def test_lines_are_counted_by_key_and_time_and_conditions_are_about_their_field(self):
+        chosen = random.Random(8)
+        hours, users, lines = {}, {}, []
+        for number in range(2000):
+            time, user, text = f"2025-10-10T{chosen.randrange(12):02}:00:00Z", chosen.choice("abc"), "7" * chosen.randrange(20) + "x" * chosen.randrange(20)
+            lines.append(json.dumps({"time": time, "user": user, "text": text, "n": 10**number % 977}).encode() + b"\n")
+            if text.count("7") > len(text) / 2:
+                for counts, key in ((hours, time), (users, user)):
+                    lines_and_bytes = counts.setdefault(key, [0, 0])
+                    lines_and_bytes[0] += 1
+                    lines_and_bytes[1] += len(lines[-1])
+        path = self.file("a.jsonl", b"".join(lines))
+        options = ("--jsonl-field", "text", "--where", "digit > 0.5", "--group-by", "json:user", "--event-time=json:time", "--window", "1h")
+        for more in ((), ("--chunk-size", "101"), ("-T", "2", "--chunk-size", "64KiB")):
+            result = run("--format", "json", *options, *more, path).result
+            self.assertEqual({each["key"]: [each["lines"], each["bytes"]] for each in result["groups"]}, users)
+            self.assertEqual({each["event_start"]: [each["lines"], each["bytes"]] for each in result["event_windows"]}, hours)
+            for part in (*result["groups"], *result["event_windows"]):
+                self.assertEqual(sum(part["buckets"]["classes"].values()), part["bytes"])
+
+
 if __name__ == "__main__":
     main()

@@ -1,8 +1,10 @@
 // Functions of texts: what they refuse, and what their reader keeps from one text to the next. Their values are
 // compared with Python in tests/cli/test_text_facts.py.
 #include "config/usage_error.hpp"
+#include "report/texts/character_counts.hpp"
 #include "report/texts/characters.hpp"
 #include "report/texts/equal_strings.hpp"
+#include "report/texts/languages.hpp"
 #include "report/texts/string_set.hpp"
 #include "report/texts/text_fact.hpp"
 #include "report/texts/text_reader.hpp"
@@ -14,6 +16,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 using namespace gpuhist;
@@ -128,6 +131,64 @@ TEST_CASE("A reader gives the same values for a text whatever it has read before
     const std::string text = made(bytes);
     text_reader fresh(facts);
     CHECK(values(reused, text) == values(fresh, text));
+  }
+}
+
+TEST_CASE("Threads that find languages at once find those that one finds, also in any code points") {
+  std::mt19937 random(5);
+  const std::vector<std::string> words = {
+      "the ",  "house ", "Haus ", "und ",         "Latina ",          "lingua ", "дом ",    "улице ",
+      "我们 ", "です",   "\0",    "\xef\xbf\xbe", "\xf4\x8f\xbf\xbf", "\n",      "&amp;<b>"};
+  std::vector<std::string> all(400);
+  for (std::string& text : all) {
+    for (std::size_t i = random() % 200; i > 0; --i) text += words[random() % words.size()];
+  }
+  const auto found_in = [&] {
+    std::vector<std::pair<std::string_view, bool>> made;
+    for (const std::string& text : all) {
+      const detected_languages found = detect_languages(text);
+      made.emplace_back(found.first(), found.is_reliable);
+    }
+    return made;
+  };
+  const auto expected = found_in();
+  std::array<decltype(found_in()), 4> found;
+  {
+    std::vector<std::jthread> threads;
+    for (auto& each : found) threads.emplace_back([&] { each = found_in(); });
+  }
+  for (const auto& each : found) CHECK(each == expected);
+}
+
+TEST_CASE("The tables of languages are those of libcld2_full") {
+  CHECK(detect_languages("Haec est lingua Latina quam Romani olim loquebantur et quam multi adhuc discunt").first() ==
+        "la");
+}
+
+TEST_CASE("Characters and malformed sequences are the same wherever a text is cut") {
+  std::mt19937 random(9);
+  const std::vector<std::string> parts = {"a",    "é",    "中",       "😀",   "\n",
+                                          "\xe2", "\x82", "\xf0\x9f", "\xff", "\xed\xa0\x80"};
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (std::size_t i = random() % 30; i > 0; --i) text += parts[random() % parts.size()];
+    const auto counted = [](const character_counts& of) {
+      std::map<std::string, std::uint64_t> made{{"", of.malformed()}};
+      of.for_each([&](std::string_view character, std::uint64_t number) { made.emplace(character, number); });
+      return made;
+    };
+    character_counts whole;
+    whole.add(text);
+    whole.end();
+    character_counts cut;
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view part = rest.substr(0, random() % 4);
+      cut.add(part);
+      rest.remove_prefix(part.size());
+    }
+    cut.end();
+    CHECK(counted(cut) == counted(whole));
+    CHECK(cut.malformed_bytes() == whole.malformed_bytes());
   }
 }
 
