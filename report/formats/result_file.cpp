@@ -293,6 +293,7 @@ void result_sum::add_read_lines(std::optional<units::unit_result> lines, const n
   groups_.add(*std::exchange(lines->groups, std::nullopt));
   if (units_) {
     units_->totals += lines->totals;
+    units_->finds_duplicates = false;  // results have no hashes of texts
     add_rules(*units_, *lines);
     add_distribution(*units_, *lines);
   } else {
