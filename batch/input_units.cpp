@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -49,7 +50,7 @@ line_extents unpack_lines(pipeline::unpacker& in) {
 
 void pack(pipeline::packer& out, const report::units::unit_totals& totals) {
   for (const report::units::unit_number& each : report::units::unit_numbers) {
-    if (each.is_of_filter) continue;  // a job has no filter
+    if (each.part != nullptr) continue;  // a job has no filter, and duplicates are known at its end
     out.number(totals.*each.units);
     if (each.bytes != nullptr) out.number(totals.*each.bytes);
   }
@@ -58,7 +59,7 @@ void pack(pipeline::packer& out, const report::units::unit_totals& totals) {
 report::units::unit_totals unpack_totals(pipeline::unpacker& in) {
   report::units::unit_totals made;
   for (const report::units::unit_number& each : report::units::unit_numbers) {
-    if (each.is_of_filter) continue;
+    if (each.part != nullptr) continue;
     made.*each.units = in.number();
     if (each.bytes != nullptr) made.*each.bytes = in.number();
   }
@@ -105,6 +106,18 @@ report::units::distribution unpack_distribution(pipeline::unpacker& in) {
     numbers.sum.add({.whole = whole, .millionths = in.number()}, are_negative);
   }
   return report::units::distribution::joined(numbers);
+}
+
+void pack(pipeline::packer& out, const std::vector<report::units::text_hash>& texts) {
+  out.text({reinterpret_cast<const char*>(texts.data()), texts.size() * sizeof(report::units::text_hash)});
+}
+
+std::vector<report::units::text_hash> unpack_texts(pipeline::unpacker& in) {
+  const std::string bytes = in.text();
+  if (bytes.size() % sizeof(report::units::text_hash) != 0) throw pipeline::unpack_error("a hash of a text is cut");
+  std::vector<report::units::text_hash> made(bytes.size() / sizeof(report::units::text_hash));
+  std::memcpy(made.data(), bytes.data(), bytes.size());
+  return made;
 }
 
 void pack(pipeline::packer& out, const std::vector<report::units::group_table>& parts) {
@@ -198,6 +211,8 @@ std::string packed_input_units(const input_units& record) {
   for (const report::units::distribution& each : record.watched) pack(out, each);
   pack(out, record.group_values);
   pack(out, record.rules);
+  out.number(record.texts.texts).number(record.texts.bytes);
+  pack(out, record.different);
   return fixed_bytes(record_head{.entry = record.of.entry,
                                  .member = record.of.member,
                                  .type = record.is_continued ? type_of_more_units : type_of_units}) +
@@ -226,6 +241,8 @@ input_units unpacked_input_units(std::string_view record, const gpu::tally& no_t
   }
   made.group_values = unpack_parts(in);
   made.rules = unpack_rules(in);
+  made.texts = {.texts = in.number(), .bytes = in.number()};
+  made.different = unpack_texts(in);
   in.finish();
   return made;
 }

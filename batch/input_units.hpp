@@ -25,7 +25,7 @@ struct input_key {
 
 struct input_units {
   input_key of;
-  bool is_continued = false;    ///< it has more groups of the record before, and nothing else
+  bool is_continued = false;    ///< it has more groups and texts of the record before, and nothing else
   line_extents unit_lines{};    ///< lines of units.jsonl
   line_extents window_lines{};  ///< lines of windows.jsonl
   report::units::unit_totals totals{};
@@ -34,6 +34,8 @@ struct input_units {
   std::vector<report::units::distribution> watched{};      ///< as that of unit_findings
   std::vector<report::units::group_table> groups{};        ///< of lines, in parts
   std::vector<report::units::group_table> group_values{};  ///< as that of unit_findings, in parts
+  report::units::text_numbers texts{};                     ///< all that were compared
+  std::vector<report::units::text_hash> different{};       ///< the different ones, in parts
   std::vector<report::units::ranked_record> best{};        ///< those that may be among the first of the job
 };
 

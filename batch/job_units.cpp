@@ -19,18 +19,20 @@
 namespace gpuhist::batch {
 namespace {
 
+constexpr std::size_t most_bytes_of_record = std::size_t{16} << 20U;  // about, of parts
+
 // The order of equal ranks, which does not depend on the order in which inputs are read.
 std::uint64_t order_of(const input_key& key) {
   constexpr unsigned bits_of_member = 32;
   return (key.entry << bits_of_member) | key.member;
 }
 
-std::size_t bytes_of_groups(const input_units& record) {
+std::size_t bytes_of_parts(const input_units& record) {
   std::size_t bytes = 0;
   for (const auto* const parts : {&record.groups, &record.group_values}) {
     for (const report::units::group_table& each : *parts) bytes += each.bytes();
   }
-  return bytes;
+  return bytes + record.different.size() * sizeof(report::units::text_hash);
 }
 
 std::string line_of(const window& closed) {
@@ -96,6 +98,7 @@ void job_units::record(const pipeline::completed_input& completed, const input_k
     keep_possible_best(key, found.best, made);
     if (found.groups) append_groups(made, *found.groups, &input_units::groups);
     if (found.group_values) append_groups(made, *found.group_values, &input_units::group_values);
+    if (found.texts) append_texts(made, *found.texts);
   }
   append(made);
 }
@@ -105,24 +108,35 @@ void job_units::append(const input_units& record) {
   ledger_.add(record);
 }
 
-// Groups that do not fit in the record are in the next one, so that the memory for a record is bounded, also when it is
-// read. Until the record of the input follows, these records do not count.
+// What does not fit in the record is in the next one, so that the memory for a record is bounded, also when it is read.
+// Until the record of the input follows, these records do not count.
+void job_units::continue_record(input_units& record) {
+  append(record);
+  write();
+  journal_.write();
+  record = {.of = record.of, .is_continued = true};
+}
+
+void job_units::append_texts(input_units& record, const report::units::distinct_texts& from) {
+  record.texts = from.all();
+  from.for_each([&](std::span<const report::units::text_hash> texts) {
+    if (bytes_of_parts(record) + texts.size_bytes() > most_bytes_of_record) continue_record(record);
+    record.different.insert(record.different.end(), texts.begin(), texts.end());
+  });
+}
+
 void job_units::append_groups(input_units& record, const report::units::group_sum& from, parts_of_record to) {
-  constexpr std::size_t most_bytes = std::size_t{16} << 20U;
   from.for_each_part([&](const report::units::group_table& part) {
     for (std::size_t place = 0; place < part.size();) {
       report::units::group_table taken = part.without_groups();
-      std::size_t bytes = bytes_of_groups(record);
+      std::size_t bytes = bytes_of_parts(record);
       do {
         bytes += part.bytes_of(place);
         taken.add(part, place++);
-      } while (place < part.size() && bytes + part.bytes_of(place) <= most_bytes);
+      } while (place < part.size() && bytes + part.bytes_of(place) <= most_bytes_of_record);
       (record.*to).push_back(std::move(taken));
       if (place == part.size()) return;
-      append(record);
-      write();
-      journal_.write();
-      record = {.of = record.of, .is_continued = true};
+      continue_record(record);
     }
   });
 }

@@ -52,6 +52,8 @@ class job_units {
   void append(const input_units& record);
   using parts_of_record = std::vector<report::units::group_table> input_units::*;
   void append_groups(input_units& record, const report::units::group_sum& from, parts_of_record to);
+  void append_texts(input_units& record, const report::units::distinct_texts& from);
+  void continue_record(input_units& record);
   void keep_possible_best(const input_key& key, report::units::best_units& from, input_units& to) const;
 
   const library::counting_plan& planned_;

@@ -111,6 +111,7 @@ void unit_ledger::sum_up(const location& found) {
   add_watched(sum_->watched, record.watched);
   for (const report::units::group_table& part : record.groups) sum_->groups->add(part);
   for (const report::units::group_table& part : record.group_values) sum_->group_values->add(part);
+  if (sum_->texts) sum_->texts->add_counted(record.texts, record.different);
   for (report::units::ranked_record& ranked : record.best) sum_->best.add(std::move(ranked));
 }
 

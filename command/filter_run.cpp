@@ -169,6 +169,11 @@ plan make_folder_plan(const config::options& typed) {
     made.buffers.besides_windows = make_plan(unlimited).buffers.besides_windows;
   }
   made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
+  if (typed.resume && made.units->drops_duplicates()) {
+    throw config::option_error("resume",
+                               "cannot be combined with --duplicates drop, which compares all inputs; give "
+                               "--force to filter all of them again");
+  }
   made.passes_through.reset();
   made.archives_refused = "is an archive, and its members have no outputs in " + typed.where("--output-dir") +
                           "; extract it and give its files, or give --output for the text of all members";

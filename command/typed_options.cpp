@@ -17,7 +17,9 @@ constexpr int standard_output = 1;
 
 void take_filter(file_options& run) {
   std::optional<unit_options>& units = run.counting.units;
-  if (!units || !units->selects()) throw config::usage_error("give --keep-if, --drop-if or --preset");
+  if (!units || (!units->selects() && units->duplicates != duplicate_units::drop)) {
+    throw config::usage_error("give --keep-if, --drop-if, --preset or --duplicates drop");
+  }
   if (units->filter == unit_filter::none) units->filter = unit_filter::drop;  // what presets say
   run.pass_through = pass_through_options{.forwarded = pass_through_options::content::text};
 }

@@ -482,6 +482,21 @@ constexpr std::array rows = {
         }),
         rules(decision::text, "each")},
     option_row{
+        measuring, "--duplicates", "ACTION", value_kind::choice, "count drop", text_runs | batch_runs, rare,
+        "units with the text of an earlier one: count, drop",
+        "Finds units of --each whose text is that of an earlier unit, in all inputs: without the line feed or "
+        "delimiter, "
+        "and with --jsonl-field the value of the field. The result has their number and bytes, and those of the "
+        "different texts. drop: 'gpuhist filter' keeps the first of equal units, in the order of inputs, and reads "
+        "one input after the other. Only units that are selected, or kept, are compared. A hash of 128 bits is kept of "
+        "each text, in memory and beyond a part of --memory-limit in the temporary folder. Default: not looked for.",
+        "gpuhist filter --jsonl-field text --duplicates drop -o once.jsonl docs.jsonl",
+        on_counting([](counting_options& o, const option_row& row, value v) {
+          using enum duplicate_units;
+          units_in(o).duplicates = chosen(row, v, {count, drop});
+        }),
+        rules(decision::text, "each")},
+    option_row{
         measuring, "--distribution-of", "FORMULA", value_kind::text, "", text_runs | batch_runs, rare,
         "with --each: how many units have which value",
         "Adds to the result how many units of --each have which value of the formula: a histogram, and the lowest and "

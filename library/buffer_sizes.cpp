@@ -166,6 +166,9 @@ void plan_units(counting_plan& planned) {
   if (made.lines) {
     made.lines->groups_in_memory = std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory, 4 * mib, 64 * mib);
   }
+  if (made.duplicates) {
+    made.duplicates->in_memory = std::clamp<std::uint64_t>(buffers.memory_limit / share_of_memory, 4 * mib, 64 * mib);
+  }
   if (made.filter) {
     made.filter->in_memory =
         std::clamp<std::uint64_t>(buffers.memory_limit / share_for_open_units / buffers.decoders, 256 * kib, 16 * mib);
@@ -177,7 +180,9 @@ void plan_units(counting_plan& planned) {
 // limit is refused for it.
 std::uint64_t held_by_units(const counting_plan& planned) {
   if (!planned.units || !planned.units->shape.divides_text()) return 0;
-  return planned.units->held_bytes + (planned.units->lines ? planned.units->lines->groups_in_memory : 0);
+  const report::units::unit_plan& units = *planned.units;
+  return units.held_bytes + (units.lines ? units.lines->groups_in_memory : 0) +
+         (units.duplicates ? 2 * units.duplicates->in_memory : 0);
 }
 
 // Rows are there for a short time: from when a group was decoded until they are evaluated.

@@ -118,6 +118,7 @@ std::string_view option_in_order(const counting_plan& planned) {
   const bool filters = planned.units && planned.units->filter;
   if (planned.windows) return "--window";
   if (planned.units && planned.units->shape.divides_text() && planned.units->shape.bytes) return "--each";
+  if (planned.units && planned.units->drops_duplicates()) return "--duplicates drop";
   return planned.passes_through == pass_through_options::content::text && !filters ? "--pass-through=text" : "";
 }
 

@@ -352,7 +352,10 @@ void check_combination(const file_options& options) {
 
 void check_filter(const file_options& options) {
   const unit_options& asked = *options.counting.units;
-  if (!asked.selects()) throw config::usage_error("unit_options::filter: requires unit_options::where");
+  const bool drops_duplicates = asked.duplicates == duplicate_units::drop && asked.filter == unit_filter::drop;
+  if (!asked.selects() && !drops_duplicates) {
+    throw config::usage_error("unit_options::filter: requires unit_options::where");
+  }
   if (asked.each == kind::input || asked.each == kind::window) {
     throw config::option_error("each", "units of a filter are lines, records or parts of a text");
   }
@@ -500,7 +503,8 @@ std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, c
     const config::named_condition rule = config::parse_rule(each);
     const auto earlier = std::ranges::find(made, rule.name, &report::units::unit_rule::name);
     if (earlier != made.end() && earlier->when.text() == rule.condition) continue;
-    if (earlier != made.end() || rule.name == report::units::rule_of_missing_field) {
+    if (earlier != made.end() || rule.name == report::units::rule_of_missing_field ||
+        (asked.duplicates == duplicate_units::drop && rule.name == report::units::rule_of_duplicates)) {
       throw config::option_error(option,
                                  "another rule has the name " + config::quote(rule.name) + "; give another name");
     }
@@ -536,6 +540,38 @@ std::vector<report::texts::rewriting_step> resolve_rewriting(const unit_options&
   return made;
 }
 
+// The rule that drops duplicates has a name, and a condition that never holds: it is set for a unit that was looked up.
+report::units::unit_rule rule_for_duplicates(const formula_context& of_units) {
+  config::expression never = config::parse_expression("0 > 1");
+  never.text = report::units::rule_of_duplicates;
+  return {.name = report::units::rule_of_duplicates,
+          .when = {never, of_units.schemes, possible_names(of_units), of_units.lines}};
+}
+
+std::optional<report::units::duplicate_search> resolve_duplicates(const file_options& options,
+                                                                  const report::units::unit_shape& shape) {
+  const unit_options& asked = *options.counting.units;
+  constexpr std::string_view option = "duplicates";
+  if (asked.duplicates == duplicate_units::ignored) return std::nullopt;
+  if (!shape.divides_text()) {
+    throw config::option_error(option,
+                               "units with equal texts are found among lines, records and parts; give --each "
+                               "line, record or a size");
+  }
+  const bool are_dropped = asked.duplicates == duplicate_units::drop;
+  if (are_dropped && asked.filter == unit_filter::none) {
+    throw config::option_error(option, "drop is for filters; give count");
+  }
+  if (are_dropped && options.follow) {
+    throw config::option_error("follow",
+                               "cannot be combined with --duplicates drop, which reads inputs to their end, "
+                               "one after the other; leave one of them out");
+  }
+  return report::units::duplicate_search{
+      .are_dropped = are_dropped,
+      .spilled_to = {.path = options.counting.temporary_folder, .content = "hashes of texts"}};
+}
+
 report::gates::condition any_of(const std::vector<report::units::unit_rule>& rules, const formula_context& of_units) {
   if (rules.size() == 1) return rules.front().when;
   std::vector<config::expression> typed;
@@ -568,10 +604,10 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
-  if (asked.selects()) {
-    made.rules = resolve_rules(asked, of_units, made.shape);
-    made.where = any_of(made.rules, of_units);
-  }
+  made.duplicates = resolve_duplicates(options, made.shape);
+  made.rules = resolve_rules(asked, of_units, made.shape);
+  if (made.drops_duplicates() && asked.filter == unit_filter::drop) made.rules.push_back(rule_for_duplicates(of_units));
+  if (!made.rules.empty()) made.where = any_of(made.rules, of_units);
   if (asked.filter != unit_filter::none) {
     check_filter(options);
     using kept = report::units::filtering::kept;

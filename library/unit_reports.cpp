@@ -173,7 +173,11 @@ unit_summary summary_of(const report::units::unit_result& found,
                     .without_value = found.values.unknown(),
                     .without_field = found.totals.without_field,
                     .unverified = found.totals.unverified,
-                    .unverified_bytes = found.totals.unverified_bytes};
+                    .unverified_bytes = found.totals.unverified_bytes,
+                    .distinct = found.totals.distinct,
+                    .distinct_bytes = found.totals.distinct_bytes,
+                    .duplicates = found.totals.duplicates,
+                    .duplicate_bytes = found.totals.duplicate_bytes};
   for (const report::units::rule_result& each : found.rules) {
     made.rules.push_back({.name = each.name,
                           .condition = each.condition,

@@ -31,6 +31,14 @@ enum class missing_field : std::uint8_t {
   fail,          ///< a filter drops them, and the run is run_status::incomplete
 };
 
+/// What happens to duplicates: units whose text is that of an earlier unit. The text is without the delimiter of the
+/// unit; with unit_options::jsonl_field it is the decoded value.
+enum class duplicate_units : std::uint8_t {
+  ignored,  ///< they are not looked for
+  count,    ///< unit_summary has their number
+  drop,     ///< the same, and a filter drops them
+};
+
 /// How texts are divided into units, and which units are reported.
 struct unit_options {
   enum class kind : std::uint8_t {
@@ -70,6 +78,11 @@ struct unit_options {
   /// (docs/texts.md). What is kept by a filter has the rewritten text.
   /// Values are rewritten before they are fed (text_rewriter).
   std::vector<std::string> rewrite{};
+  /// Of units that are parts of a text, and that are selected if there is a condition, with a filter kept. The hash of
+  /// each text (XXH3, 128 bits) is held in memory, and beyond a part of counting_options::memory_limit in a temporary
+  /// file. With `drop`, inputs are read one after the other; of a counter, earlier units are those that were fed
+  /// before. A filter that drops duplicates needs no other condition.
+  duplicate_units duplicates = duplicate_units::ignored;
 
   // ---- read of lines and records (docs/events.md)
   // --------------------------------------------------------------------
@@ -250,6 +263,11 @@ struct unit_summary {
   std::uint64_t without_field = 0;  ///< lines without unit_options::jsonl_field, except blank ones; absent values
   std::uint64_t unverified = 0;     ///< with a filter and file_options::skip_damage: dropped because of damage
   std::uint64_t unverified_bytes = 0;
+  // With unit_options::duplicates: bytes of texts, without delimiters; of the values of unit_options::jsonl_field.
+  std::uint64_t distinct = 0;  ///< different texts
+  std::uint64_t distinct_bytes = 0;
+  std::uint64_t duplicates = 0;  ///< units with the text of an earlier one
+  std::uint64_t duplicate_bytes = 0;
   std::optional<line_summary> lines{};  ///< nothing: nothing was read of lines
   std::vector<log_change> changes{};    ///< unit_options::changes: the strongest evidence first
 };

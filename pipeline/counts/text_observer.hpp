@@ -93,6 +93,9 @@ class text_observer {
   /// Whether groups of an input may be observed at the same time.
   [[nodiscard]] virtual bool divides() const { return false; }
 
+  /// Whether an input must be observed when all inputs before it have been.
+  [[nodiscard]] virtual bool in_turn() const { return false; }
+
   /// An observer for a group of an input that is not the first. It begins where another one ends, which it
   /// is then given by follow(). Until then it reports nothing, and take_some() may return 0. Precondition: divides().
   virtual std::unique_ptr<input_observer> open_later(const std::string& name, std::uint64_t order);

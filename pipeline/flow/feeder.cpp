@@ -453,7 +453,7 @@ async::task<> feeder::count(opened_input& from) {
   bytes& head = from.head;
   const input_prefix* const counted = listed.counted.get();
   const bool is_file = std::holds_alternative<io::file_source>(*source);
-  const bool in_turn = !is_file || name == "-" || sink_ != nullptr;
+  const bool in_turn = !is_file || name == "-" || sink_ != nullptr || taps_.in_turn();
   if (!from.found) {
     if (from.error) std::rethrow_exception(from.error);
     co_return counts_.fail(input, 0, not_read());

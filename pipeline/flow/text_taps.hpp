@@ -85,6 +85,9 @@ class text_taps {
     return !forwards_all() && (observer_ == nullptr || observer_->divides()) && !observes_panes();
   }
 
+  /// Whether inputs must be passed one after the other.
+  [[nodiscard]] bool in_turn() const { return observer_ != nullptr && observer_->in_turn(); }
+
   /// Whether groups hold text in memory while groups before them are passed.
   [[nodiscard]] bool holds_text() const { return observer_ != nullptr && observer_->holds_text(); }
 

@@ -224,7 +224,11 @@ void bind_units(nb::module_& core) {
       .def_ro("without_value", &unit_summary::without_value)
       .def_ro("without_field", &unit_summary::without_field)
       .def_ro("unverified", &unit_summary::unverified)
-      .def_ro("unverified_bytes", &unit_summary::unverified_bytes);
+      .def_ro("unverified_bytes", &unit_summary::unverified_bytes)
+      .def_ro("distinct", &unit_summary::distinct)
+      .def_ro("distinct_bytes", &unit_summary::distinct_bytes)
+      .def_ro("duplicates", &unit_summary::duplicates)
+      .def_ro("duplicate_bytes", &unit_summary::duplicate_bytes);
 }
 
 void bind_members(nb::class_<results>& type) {

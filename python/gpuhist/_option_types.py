@@ -144,6 +144,15 @@ class CountingOptions(TypedDict, total=False):
     Each step may have a name before =, as 'short=drop words < 3'; the result has what each removed. The names of
     conditions: gpuhist --help texts. Default: none, or the steps of --preset.
     """
+    duplicates: Literal["count", "drop"]
+    """units with the text of an earlier one: count, drop.
+
+    Finds units of --each whose text is that of an earlier unit, in all inputs: without the line feed or delimiter, and
+    with --jsonl-field the value of the field. The result has their number and bytes, and those of the different texts.
+    drop: 'gpuhist filter' keeps the first of equal units, in the order of inputs, and reads one input after the other.
+    Only units that are selected, or kept, are compared. A hash of 128 bits is kept of each text, in memory and beyond a
+    part of --memory-limit in the temporary folder. Default: not looked for.
+    """
     distribution_of: str
     """with --each: how many units have which value.
 

@@ -311,6 +311,7 @@ void result_sum::add_read_lines(std::optional<units::unit_result> lines, const n
     units_->totals += lines->totals;
     add_rules(units_->rules, lines->rules);
     add_rules(units_->steps, lines->steps);
+    units_->finds_duplicates = false;  // results have no hashes of texts
     add_distribution(*units_, *lines);
   } else {
     units_ = std::move(lines);

@@ -235,6 +235,7 @@ class line_reader {
     units::unit_result made;
     made.each = text(member(from, "each"), "each");
     made.drops_unverified = from.contains("unverified");
+    made.finds_duplicates = from.contains("duplicates");
     for (const units::unit_number& each : units::unit_numbers) {
       if (each.option != nullptr) made.*each.option = text_if_any(from, std::string(each.option_name).c_str());
       if (!each.is_in(made)) continue;

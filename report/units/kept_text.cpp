@@ -30,6 +30,20 @@ void kept_text::close(bool is_kept, use when) {
 
 void kept_text::add(std::span<const std::byte> text) { ready_.append(text); }
 
+void kept_text::remove(std::span<const part> parts) {
+  if (parts.empty()) return;
+  buffer remaining = std::move(given_);
+  remaining.clear();
+  std::size_t at = 0;
+  for (const part& each : parts) {
+    remaining.append(ready_.bytes().subspan(at, each.at - at));
+    at = each.at + each.bytes;
+  }
+  remaining.append(ready_.bytes().subspan(at));
+  given_ = std::exchange(ready_, std::move(remaining));
+  given_.clear();
+}
+
 std::span<const std::byte> kept_text::next() {
   if (closed_->size() > 0) {
     piece_ = closed_->read(taken_, piece_bytes);

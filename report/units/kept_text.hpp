@@ -48,6 +48,15 @@ class kept_text {
   /// Adds the text of complete units that are kept.
   void add(std::span<const std::byte> text);
 
+  /// A part of the text that ready_bytes() counts.
+  struct part {
+    std::size_t at = 0;
+    std::size_t bytes = 0;
+  };
+
+  /// Removes parts, in ascending order. Precondition: next() was not called.
+  void remove(std::span<const part> parts);
+
   /// As input_observer::next_kept().
   [[nodiscard]] std::span<const std::byte> next();
 

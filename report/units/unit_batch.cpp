@@ -218,6 +218,12 @@ std::span<const std::byte> unit_batch::measured(std::size_t unit) const {
   return fields_->text().subspan(begin, value_ends_[unit] - begin - 1);
 }
 
+text_hash unit_batch::hash_of(std::size_t unit) const {
+  const std::span<const std::byte> text = measured(unit);
+  const bool has_end = !fields_ && meter_.plan().shape.are_delimited();
+  return text_hash::of(has_end ? text.first(text.size() - 1) : text);
+}
+
 void unit_batch::count(std::size_t unit, gpu::tally& to) const {
   if (pieces_ == nullptr) return count_bytes(measured(unit), to);
   std::ranges::fill(to.counts, 0);
@@ -325,12 +331,25 @@ void unit_batch::count_malformed() {
 void unit_batch::forget_missing_values() {
   for (std::size_t i = 0; i < evaluations_.size(); ++i) {
     if (!evaluations_[i]) continue;
-    const std::span<double> values = std::span(single_values_).subspan(i * max_units, units_);
-    if (values.data() != values_[i].data()) std::ranges::copy(values_[i].first(units_), values.begin());
+    const std::span<double> values = own_values(i);
     for (std::size_t unit = 0; unit < units_; ++unit) {
       if (!has_value(unit)) values[unit] = gates::unknown;
     }
-    values_[i] = values;
+  }
+}
+
+// Those of a formula, which may be those of its evaluation.
+std::span<double> unit_batch::own_values(std::size_t formula) {
+  const std::span<double> values = std::span(single_values_).subspan(formula * max_units, units_);
+  if (values.data() != values_[formula].data()) std::ranges::copy(values_[formula].first(units_), values.begin());
+  values_[formula] = values;
+  return values;
+}
+
+void unit_batch::drop_duplicate(std::size_t unit) {
+  own_values(condition_at)[unit] = meter_.plan().condition_of_dropped();
+  if (meter_.plan().divides_rules() && meter_.plan().condition_of_dropped() == 1.0) {
+    own_values(values_.size() - 1)[unit] = 1.0;
   }
 }
 

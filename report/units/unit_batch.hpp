@@ -57,6 +57,16 @@ class unit_batch {
     return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
   }
 
+  /// The hash of the text of a unit, without the end of the unit; of the value of a field. Precondition: has_value().
+  [[nodiscard]] text_hash hash_of(std::size_t unit) const;
+
+  /// Whether a unit has values: not a line without field, nor an absent value.
+  [[nodiscard]] bool has_value(std::size_t unit) const { return fields_ ? fields_->has_value(unit) : !is_absent(unit); }
+
+  /// Drops a unit that is a duplicate: sets the value of the condition, and of the rule of duplicates if there is one.
+  /// After evaluate(). Precondition: unit_plan::drops_duplicates().
+  void drop_duplicate(std::size_t unit);
+
   /// The text that the values of a unit are those of: the unit, or the value of its field, which is empty if it has
   /// none. With fields also that of the line that was read alone, as unit 0.
   [[nodiscard]] std::span<const std::byte> measured(std::size_t unit) const;
@@ -147,7 +157,7 @@ class unit_batch {
   void gather_names();
   void evaluate_one_by_one();
   void count_malformed();
-  [[nodiscard]] bool has_value(std::size_t unit) const { return fields_ ? fields_->has_value(unit) : !is_absent(unit); }
+  [[nodiscard]] std::span<double> own_values(std::size_t formula);
   void forget_missing_values();
   void join_rules();
   [[nodiscard]] std::span<const double> of_rule(std::size_t rule) const {

@@ -11,6 +11,14 @@ namespace {
 // Null: there are none.
 const group_sum* address_of(const std::optional<group_sum>& values) { return values ? &*values : nullptr; }
 
+// Whether each is equal to an earlier one.
+std::vector<bool> add_in_order(std::span<const text_hash> texts, distinct_texts& to) {
+  std::vector<bool> found;
+  found.reserve(texts.size());
+  for (const text_hash& each : texts) found.push_back(to.add_next(each));
+  return found;
+}
+
 bool comes_first(const ranked_record& a, const ranked_record& b) { return a.at.precedes(b.at); }
 
 }  // namespace
@@ -46,11 +54,17 @@ unit_findings& unit_findings::operator+=(unit_findings more) {
   add_watched(watched, more.watched);
   if (more.groups) groups->add(*more.groups);
   if (more.group_values) group_values->add(*more.group_values);
+  if (more.texts) texts->add(*more.texts);
   lines += more.lines;
   for (ranked_record& each : more.best.records()) best.add(std::move(each));
   std::ranges::move(more.selected, std::back_inserter(selected));
   std::ranges::move(more.rendered, std::back_inserter(rendered));
   return *this;
+}
+
+std::optional<distinct_texts> no_texts(const unit_plan& plan) {
+  if (!plan.duplicates) return std::nullopt;
+  return distinct_texts({.in_memory = plan.duplicates->in_memory, .spilled_to = plan.duplicates->spilled_to});
 }
 
 void add_watched(std::vector<distribution>& to, const std::vector<distribution>& more) {
@@ -59,6 +73,14 @@ void add_watched(std::vector<distribution>& to, const std::vector<distribution>&
 }
 
 namespace {
+
+void add_texts(unit_totals& to, const distinct_texts& found) {
+  const text_numbers distinct = found.distinct();
+  to.distinct = distinct.texts;
+  to.distinct_bytes = distinct.bytes;
+  to.duplicates = found.all().texts - distinct.texts;
+  to.duplicate_bytes = found.all().bytes - distinct.bytes;
+}
 
 std::vector<rule_result> rules_of(const unit_plan& plan, const unit_findings& found) {
   std::vector<rule_result> made;
@@ -93,6 +115,8 @@ unit_result result_of(const unit_plan& plan, const unit_findings& found) {
   made.rules = rules_of(plan, found);
   made.steps = steps_of(plan, found);
   made.drops_unverified = plan.filter && plan.filter->drops_unverified;
+  made.finds_duplicates = found.texts.has_value();
+  if (found.texts) add_texts(made.totals, *found.texts);
   if (plan.top) made.ranked_by = plan.top->by.text();
   if (plan.distribution) made.distribution_of = plan.distribution->text();
   std::vector<ranked_record> sorted = found.best.records();
@@ -149,11 +173,18 @@ void held_findings::add_groups(const group_table& more, const group_table* value
   note_memory();
 }
 
+// Later text is not observed before earlier text if the caller needs to know.
+void held_findings::add_texts(std::span<const text_hash> texts, std::vector<bool>*) {
+  findings_.texts->add(texts);
+  note_memory();
+}
+
 void held_findings::note_memory() {
   const std::size_t lines = findings_.rendered.empty() ? 0 : findings_.rendered.back().bytes();
   const std::size_t groups = findings_.groups ? findings_.groups->bytes() : 0;
   const std::size_t values = findings_.group_values ? findings_.group_values->bytes() : 0;
-  memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups + values);
+  const std::size_t texts = findings_.texts ? findings_.texts->memory() : 0;
+  memory_.grow_to(kept_bytes_ + record_bytes_ + lines + groups + values + texts);
 }
 
 // Both exclude units rightly: a number that counts from the end of earlier text is at most the real one.
@@ -184,6 +215,12 @@ void shared_findings::add_groups(const group_table& more, const group_table* val
   windows_ ? windows_->add(more) : findings_.groups->add(more);
   if (values == nullptr) return;
   window_values_ ? window_values_->add(*values) : findings_.group_values->add(*values);
+}
+
+void shared_findings::add_texts(std::span<const text_hash> texts, std::vector<bool>* are_duplicates) {
+  const std::scoped_lock lock(mutex_);
+  are_duplicates != nullptr ? void(*are_duplicates = add_in_order(texts, *findings_.texts))
+                            : findings_.texts->add(texts);
 }
 
 std::vector<window_sum> shared_findings::take_closed(std::int64_t before, window_groups::kept remainder) {

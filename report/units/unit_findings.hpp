@@ -1,6 +1,7 @@
 // What is found in units: how many there are, which are selected, the highest values and their distribution.
 #pragma once
 
+#include "report/units/distinct_texts.hpp"
 #include "report/units/group_sum.hpp"
 #include "report/units/group_values.hpp"
 #include "report/units/held_memory.hpp"
@@ -72,6 +73,9 @@ class best_units {
   std::vector<ranked_record> heap_;  // the last one in front
 };
 
+/// Without texts; nothing: the plan does not look for duplicates.
+std::optional<distinct_texts> no_texts(const unit_plan& plan);
+
 /// Plain data, without locks.
 struct unit_findings {
   /// `classes`: of the partition that groups of lines are counted by.
@@ -79,6 +83,7 @@ struct unit_findings {
       : best(plan.top ? plan.top->number : 0),
         groups(no_groups(plan, classes)),
         group_values(no_values(plan)),
+        texts(no_texts(plan)),
         lines(plan.lines && plan.lines->events ? plan.lines->events->windows : window_lengths()) {}
   explicit unit_findings(const unit_meter& meter) : unit_findings(meter.plan(), meter.partition().classes) {}
 
@@ -88,6 +93,7 @@ struct unit_findings {
     if (made.groups)
       made.groups.emplace(empty_table(*meter.plan().lines, meter.partition().classes), group_sum::limits());
     if (made.group_values) made.group_values.emplace(*empty_values(meter.plan()), group_sum::limits());
+    if (made.texts) made.texts.emplace(distinct_texts::limits());
     return made;
   }
 
@@ -107,6 +113,7 @@ struct unit_findings {
   best_units best;
   std::optional<group_sum> groups;        ///< of the plan: nothing if it reads nothing of lines
   std::optional<group_sum> group_values;  ///< nothing: the plan has no values by group or window
+  std::optional<distinct_texts> texts;    ///< nothing: the plan does not look for duplicates
   matched_lines lines;
   // To be reported, in the order of their input.
   std::vector<unit_record> selected{};
@@ -136,6 +143,8 @@ class unit_outlet {
   virtual void add(const unit_totals& more) = 0;
   virtual void add_rules(std::span<const rule_totals> more) = 0;
   virtual void add_values(std::span<const double> values) = 0;
+  /// `are_duplicates`: null, or receives whether each is equal to an earlier one. Precondition: unit_plan::duplicates.
+  virtual void add_texts(std::span<const text_hash> texts, std::vector<bool>* are_duplicates) = 0;
   /// `values`, `lines`: of the same lines. `values`: null: none.
   virtual void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) = 0;
   virtual void select(unit_record found) = 0;
@@ -158,6 +167,7 @@ class held_findings final : public unit_outlet {
   void add(const unit_totals& more) override { findings_.totals += more; }
   void add_rules(std::span<const rule_totals> more) override { units::add_rules(findings_.rules, more); }
   void add_values(std::span<const double> values) override { findings_.values.add(values); }
+  void add_texts(std::span<const text_hash> texts, std::vector<bool>* are_duplicates) override;
   void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;
@@ -208,6 +218,7 @@ class shared_findings final : public unit_outlet {
   void add(const unit_totals& more) override;
   void add_rules(std::span<const rule_totals> more) override;
   void add_values(std::span<const double> values) override;
+  void add_texts(std::span<const text_hash> texts, std::vector<bool>* are_duplicates) override;
   void add_groups(const group_table& more, const group_table* values, const matched_lines& lines) override;
   void select(unit_record found) override;
   [[nodiscard]] std::optional<rank> last_rank() const override;

@@ -7,6 +7,7 @@
 #include "gpu/value_runs.hpp"
 #include "report/conditions/formula.hpp"
 #include "report/measures/measure.hpp"
+#include "report/units/distinct_texts.hpp"
 #include "report/units/unit_pieces.hpp"
 #include "report/units/unit_plan.hpp"
 #include "report/units/unit_result.hpp"
@@ -46,6 +47,7 @@ struct counted_unit {
   std::optional<measured_field> field{};            ///< that was counted; nothing: the unit itself
   std::span<const std::size_t> rules{};             ///< those that hold
   std::optional<std::string_view> text{};           ///< its first bytes; nothing: they are not shown
+  std::optional<text_hash> hash{};                  ///< of its text; nothing: it is not compared
 
   [[nodiscard]] bool has_values() const { return !field || field->bytes; }
   [[nodiscard]] bool is_without_field() const { return field && !field->cause.empty(); }

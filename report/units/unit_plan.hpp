@@ -67,6 +67,18 @@ struct unit_rule {
   gates::condition when;
 };
 
+/// Equal texts are found among the units that are counted: all, or those for which the condition holds, with a filter
+/// those that are kept.
+struct duplicate_search {
+  /// With a filter, a unit whose text is that of an earlier one is not kept. Units must be observed in order then.
+  bool are_dropped = false;
+  std::size_t in_memory = std::size_t{64} << 20U;  ///< distinct_texts::limits
+  pipeline::spill_folder spilled_to{};
+};
+
+/// The name of the rule that drops them: the last one, which holds for no unit until it is looked up.
+inline constexpr const char* rule_of_duplicates = "duplicate";
+
 /// Lines are JSON objects, and the value of a field is measured instead of the line.
 struct field_of_lines {
   std::string name;           ///< or a JSON Pointer (io::parse_json_path)
@@ -180,6 +192,7 @@ struct unit_plan {
   std::optional<gates::condition> where{};         ///< that one of the rules holds; nothing: no unit is selected
   std::vector<unit_rule> rules{};                  ///< in the order in which they are compared
   std::optional<filtering> filter{};               ///< requires `where`; nothing: text is not filtered
+  std::optional<duplicate_search> duplicates{};    ///< only of units that are parts of a text
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
   std::vector<double> quantiles{};      ///< of the distribution, in percent
@@ -196,6 +209,10 @@ struct unit_plan {
   [[nodiscard]] bool reports_rules() const { return where && !rules.empty() && (filter || rules.size() > 1); }
   /// Whether rules are evaluated one by one: a single one is the condition.
   [[nodiscard]] bool divides_rules() const { return reports_rules() && (rules.size() > 1 || selects_missing()); }
+  /// Whether duplicates are dropped, so that earlier units decide on later ones.
+  [[nodiscard]] bool drops_duplicates() const { return duplicates && duplicates->are_dropped; }
+  /// The value of the condition of a duplicate that is dropped.
+  [[nodiscard]] double condition_of_dropped() const { return filter->units == filtering::kept::others ? 1.0 : 0.0; }
   [[nodiscard]] bool selects_missing() const { return field && field->selects_missing; }
   /// The rules that are counted one by one, and what selects lines without field.
   [[nodiscard]] std::size_t counted_rules() const {
@@ -207,6 +224,9 @@ struct unit_plan {
   /// Whether a line with this value of the condition is counted by matches and in groups: one that is selected, with a
   /// filter one that is kept.
   [[nodiscard]] bool counts_in_groups(double holds) const { return filter ? filter->keeps(holds) : holds == 1.0; }
+
+  /// The same of any plan: all units are counted without a condition.
+  [[nodiscard]] bool counts(double holds) const { return !where || counts_in_groups(holds); }
 
   /// Whether the reports of inputs have what was found in their units (observed_numbers).
   [[nodiscard]] bool reports_inputs() const { return (lines && lines->expressions() > 0) || watched.are_checked(); }

@@ -84,6 +84,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
   if (in_head_ && meter_.pieces() != nullptr && meter_.pieces()->classes().strings) {
     head_part_.emplace(batch_.facts()->new_part());
   }
+  if (meter_.plan().duplicates) open_hash_.emplace();
   if (run.holds_text()) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   if (watermark_ != nullptr) watermark_->open(input_);
@@ -322,6 +323,7 @@ void unit_reader::follow(std::unique_ptr<pipeline::input_observer> earlier) {
     held_->findings().lines.set_text_before(earlier_->groups_->time());
     if (groups_->values() != nullptr) held_->findings().group_values->set_text_before(earlier_->groups_->time());
   }
+  if (!undecided_.empty()) decide();
   found_.add(std::move(held_->findings()));
   held_.reset();
   out_ = &found_;
@@ -406,6 +408,7 @@ void unit_reader::continue_unit_of(unit_reader& earlier) {
   std::swap(last_, earlier.last_);
   std::swap(open_text_, earlier.open_text_);
   std::swap(open_utf8_, earlier.open_utf8_);
+  std::swap(open_hash_, earlier.open_hash_);
   std::swap(kept_, earlier.kept_);
   if (fields_ != nullptr) fields_->continue_line_of(*earlier.fields_);
   if (!groups_) return;
@@ -450,6 +453,8 @@ void unit_reader::extend_open(std::span<const std::byte> text) {
   } else {
     if (groups_) groups_->extend_open(text);
     count_open(text, place_.bytes > 0 && !unit_meter::separates_words(last_));
+    const bool has_end = meter_.plan().shape.are_delimited() && text.back() == meter_.plan().shape.delimiter;
+    if (open_hash_) open_hash_->add(has_end ? text.first(text.size() - 1) : text);
   }
   place_.bytes += text.size();
   open_is_verified_ = open_is_verified_ && verified_;
@@ -502,7 +507,9 @@ void unit_reader::count_open(std::span<const std::byte> text, bool in_word) {
 void unit_reader::count_open_value() {
   fields_->read_open(place_.line);
   totals_.without_field += fields_->without_field();
-  count_open(fields_->text().first(fields_->text().size() - 1), false);
+  const std::span<const std::byte> value = fields_->text().first(fields_->text().size() - 1);
+  count_open(value, false);
+  if (open_hash_) open_hash_->add(value);
 }
 
 // Returns whether it is kept.
@@ -532,6 +539,9 @@ bool unit_reader::judge_open() {
   if (groups_) sequences.facts = batch_.facts()->facts_of(0);
   counted_unit unit = counted(open_, sequences, 0);
   unit.verified = open_is_verified_;
+  const std::optional<text_hash> hash = open_hash_ ? std::optional(open_hash_->take()) : std::nullopt;
+  const bool is_undecided = held_ && meter_.plan().drops_duplicates();
+  if (!is_undecided) unit.hash = hash;
   if (meter_.plan().shows_text) unit.text = open_text_;
   if (rejects(unit.verified)) {
     reject(unit);
@@ -539,7 +549,14 @@ bool unit_reader::judge_open() {
   }
   const double holds = run_.judge(unit, *out_);
   const bool is_selected = holds == 1.0;
-  const bool is_counted = !meter_.plan().where || meter_.plan().counts_in_groups(holds);
+  const bool is_counted = meter_.plan().counts(holds);
+  if (is_undecided && is_counted && unit.has_values()) {
+    const bool is_rewritten = fields_ != nullptr && fields_->is_rewritten(0);
+    undecided_.push_back(
+        {.hash = *hash,
+         .kept = {.at = kept_->ready_bytes(), .bytes = is_rewritten ? fields_->rewritten().size() : place_.bytes},
+         .bytes = place_.bytes});
+  }
   if (is_counted) observe_watched(unit);
   if (groups_ && is_counted)
     groups_->add_open(batch_, fields_ != nullptr ? open_line_ : open_, place_, counted_values_, open_text_);
@@ -588,6 +605,7 @@ void unit_reader::reject_batch() {
 // Reports the units of the batch, and adds up the others.
 void unit_reader::judge() {
   batch_.evaluate();
+  if (meter_.plan().duplicates) compare_texts();
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   observe_watched();
   if (meter_.plan().top) last_rank_ = out_->last_rank();
@@ -615,6 +633,64 @@ void unit_reader::judge() {
   pass(passed, batch_.size());
 }
 
+// Those of the units of the batch that are counted.
+void unit_reader::compare_texts() {
+  const unit_plan& plan = meter_.plan();
+  compared_.clear();
+  hashes_.clear();
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (!batch_.has_value(i) || (plan.where && !plan.counts(batch_.of_condition()[i]))) continue;
+    compared_.push_back(i);
+    hashes_.push_back(batch_.hash_of(i));
+  }
+  if (held_ && plan.drops_duplicates()) return keep_undecided();
+  out_->add_texts(hashes_, plan.drops_duplicates() ? &are_duplicates_ : nullptr);
+  for (std::size_t i = 0; plan.drops_duplicates() && i < compared_.size(); ++i) {
+    if (are_duplicates_[i]) batch_.drop_duplicate(compared_[i]);
+  }
+}
+
+// The places of the compared units in the kept text, to which the units of the batch are added next.
+void unit_reader::keep_undecided() {
+  std::size_t at = kept_->ready_bytes();
+  auto next = compared_.begin();
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (!meter_.plan().counts(batch_.of_condition()[i])) continue;
+    const kept_text::part part{.at = at, .bytes = text_to_keep(i).size()};
+    at += part.bytes;
+    if (next == compared_.end() || *next != i) continue;
+    undecided_.push_back({.hash = hashes_[static_cast<std::size_t>(next - compared_.begin())],
+                          .kept = part,
+                          .bytes = batch_.end_of(i) - batch_.begin_of(i)});
+    ++next;
+  }
+}
+
+// All text before was compared.
+void unit_reader::decide() {
+  hashes_.clear();
+  for (const undecided_unit& each : undecided_) hashes_.push_back(each.hash);
+  found_.add_texts(hashes_, &are_duplicates_);
+  unit_totals dropped;
+  std::vector<kept_text::part> removed;
+  for (std::size_t i = 0; i < undecided_.size(); ++i) {
+    if (!are_duplicates_[i]) continue;
+    removed.push_back(undecided_[i].kept);
+    dropped += {.selected = 1, .selected_bytes = undecided_[i].bytes};
+  }
+  kept_->remove(removed);
+  unit_findings& held = held_->findings();
+  held.totals += dropped;
+  of_input_ += dropped;
+  undecided_ = {};
+  if (!meter_.plan().divides_rules() || removed.empty()) return;
+  held.rules.resize(meter_.plan().counted_rows());
+  held.rules[meter_.plan().rules.size() - 1] += {.units = dropped.selected,
+                                                 .bytes = dropped.selected_bytes,
+                                                 .first_units = dropped.selected,
+                                                 .first_bytes = dropped.selected_bytes};
+}
+
 unit_reader::judged_unit unit_reader::judged_at(std::size_t unit) const {
   return {.holds = batch_.of_condition().empty() ? 0 : batch_.of_condition()[unit],
           .ranked = batch_.of_ranking().empty() ? gates::unknown : batch_.of_ranking()[unit]};
@@ -640,20 +716,20 @@ void unit_reader::keep() {
     for (last = first; last + 1 < batch_.size() && filter.keeps(holds[last + 1]) == is_kept;) ++last;
     if (is_kept) keep(first, last);
   }
-  if (held_) held_->note_kept(kept_->held_bytes());
+  if (held_) held_->note_kept(kept_->held_bytes() + undecided_.size() * sizeof(undecided_unit));
 }
 
 void unit_reader::keep(std::size_t first, std::size_t last) {
   if (meter_.plan().rewriting.empty()) return kept_->add(batch_.text_of(first, last));
-  for (std::size_t unit = first; unit <= last; ++unit) {
-    const std::span<const std::byte> text = batch_.text_of(unit, unit);
-    if (!fields_->is_rewritten(unit)) {
-      kept_->add(text);
-    } else {
-      fields_->rewrite(characters_of(text), characters_of(batch_.measured(unit)));
-      kept_->add(bytes_of(fields_->rewritten()));
-    }
-  }
+  for (std::size_t unit = first; unit <= last; ++unit) kept_->add(text_to_keep(unit));
+}
+
+// The text of a unit of the batch, in which its field has the rewritten value; until the next call.
+std::span<const std::byte> unit_reader::text_to_keep(std::size_t unit) {
+  const std::span<const std::byte> text = batch_.text_of(unit, unit);
+  if (fields_ == nullptr || !fields_->is_rewritten(unit)) return text;
+  fields_->rewrite(characters_of(text), characters_of(batch_.measured(unit)));
+  return bytes_of(fields_->rewritten());
 }
 
 // The open unit.

@@ -124,6 +124,9 @@ class unit_reader final : public pipeline::input_observer {
   [[nodiscard]] bool drops_unverified() const;
   [[nodiscard]] bool rejects(bool verified) const;
   void judge();
+  void compare_texts();
+  void keep_undecided();
+  void decide();
   void reject(const counted_unit& found);
   void reject_batch();
   [[nodiscard]] judged_unit judged_at(std::size_t unit) const;
@@ -132,6 +135,7 @@ class unit_reader final : public pipeline::input_observer {
   void pass(const unit_totals& units, std::uint64_t newlines);
   void keep();
   void keep(std::size_t first, std::size_t last);
+  [[nodiscard]] std::span<const std::byte> text_to_keep(std::size_t unit);
   void close_kept(bool is_kept);
   void note_steps();
   [[nodiscard]] bool is_reported(const judged_unit& found, std::uint64_t number) const;
@@ -173,6 +177,7 @@ class unit_reader final : public pipeline::input_observer {
   std::byte last_{};       // byte of the open unit
   std::string open_text_;  // its beginning, if units are shown
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
+  std::optional<text_hasher> open_hash_;  // nothing: texts are not compared
 
   unit_batch batch_;
   line_values* const fields_;       // of the batch; null: units are measured
@@ -190,9 +195,19 @@ class unit_reader final : public pipeline::input_observer {
   pipeline::observed_numbers observed_{};  // without values
   pipeline::observed_numbers recent_{};    // not added to these yet
   std::vector<distribution> watched_;      // by formula of watched_values
-  std::vector<double> counted_values_;     // of units of the batch, or of the open unit by formula
-  std::size_t selected_ = 0;               // for reports, since the text was passed
-  std::optional<rank> last_rank_{};        // of the run, as it was
+  // Of later text, if duplicates are dropped: a unit that is kept unless it is a duplicate of one before.
+  struct undecided_unit {
+    text_hash hash;
+    kept_text::part kept;
+    std::uint64_t bytes = 0;  // of the unit
+  };
+  std::vector<undecided_unit> undecided_;
+  std::vector<std::size_t> compared_;   // units of the batch
+  std::vector<text_hash> hashes_;       // of these
+  std::vector<bool> are_duplicates_;    // of these
+  std::vector<double> counted_values_;  // of units of the batch, or of the open unit by formula
+  std::size_t selected_ = 0;            // for reports, since the text was passed
+  std::optional<rank> last_rank_{};     // of the run, as it was
 };
 
 }  // namespace gpuhist::report::units

@@ -117,6 +117,11 @@ struct unit_totals {
   std::uint64_t without_field = 0;  ///< lines, except blank ones
   std::uint64_t unverified = 0;     ///< that filtering::drops_unverified drops; they are not selected
   std::uint64_t unverified_bytes = 0;
+  // Of a result: those of distinct_texts, and the others.
+  std::uint64_t distinct = 0;
+  std::uint64_t distinct_bytes = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t duplicate_bytes = 0;
 
   unit_totals& operator+=(const unit_totals& more) {
     seen += more.seen;
@@ -126,6 +131,10 @@ struct unit_totals {
     without_field += more.without_field;
     unverified += more.unverified;
     unverified_bytes += more.unverified_bytes;
+    distinct += more.distinct;
+    distinct_bytes += more.distinct_bytes;
+    duplicates += more.duplicates;
+    duplicate_bytes += more.duplicate_bytes;
     return *this;
   }
   bool operator==(const unit_totals&) const = default;
@@ -153,6 +162,7 @@ struct unit_result {
   std::vector<rule_result> rules{};              ///< empty: it is not reported which rules hold
   std::vector<rule_result> steps{};              ///< of the rewriting; empty: texts are not rewritten
   bool drops_unverified = false;                 ///< as that of filtering
+  bool finds_duplicates = false;                 ///< as duplicate_search
   std::uint64_t early_ends = 0;                  ///< inputs whose text ended early, after some text
   std::optional<input_fault> missing{};          ///< field_of_lines::must_exist: the first fault
   std::optional<std::string> ranked_by{};        ///< as typed
@@ -184,14 +194,14 @@ struct unit_number {
   std::uint64_t unit_totals::* bytes;                          ///< null: they are not counted
   std::string_view option_name{};                              ///< in JSON
   std::optional<std::string> unit_result::* option = nullptr;  ///< without it there are no such units; null: any
-  bool is_of_filter = false;                                   ///< only a filter that drops unverified text has them
+  bool unit_result::* part = nullptr;  ///< only a result for which it is true has them; null: any
 
   /// Whether these are a part of the units that were seen: formats show its share.
   [[nodiscard]] bool is_subset() const { return units != &unit_totals::seen; }
 
   /// Whether a result has the number.
   [[nodiscard]] bool is_in(const unit_result& found) const {
-    return (option == nullptr || (found.*option).has_value()) && (!is_of_filter || found.drops_unverified);
+    return (option == nullptr || (found.*option).has_value()) && (part == nullptr || found.*part);
   }
 };
 
@@ -201,16 +211,20 @@ inline constexpr std::array unit_numbers = {
     unit_number{"selected", "selected", "selected_bytes", &unit_totals::selected, &unit_totals::selected_bytes, "where",
                 &unit_result::where},
     unit_number{"unverified", "unverified", "unverified_bytes", &unit_totals::unverified,
-                &unit_totals::unverified_bytes, "", nullptr, true},
+                &unit_totals::unverified_bytes, "", nullptr, &unit_result::drops_unverified},
     unit_number{"without_field", "without field", "", &unit_totals::without_field, nullptr, "jsonl_field",
                 &unit_result::field},
+    unit_number{"distinct", "distinct", "distinct_bytes", &unit_totals::distinct, &unit_totals::distinct_bytes, "",
+                nullptr, &unit_result::finds_duplicates},
+    unit_number{"duplicates", "duplicates", "duplicate_bytes", &unit_totals::duplicates, &unit_totals::duplicate_bytes,
+                "", nullptr, &unit_result::finds_duplicates},
 };
 
 /// In the orders of JSON and of prometheus, which are older than the table.
 inline constexpr std::array unit_numbers_in_json = {unit_numbers.data(), &unit_numbers[3], &unit_numbers[1],
-                                                    &unit_numbers[2]};
+                                                    &unit_numbers[2],    &unit_numbers[4], &unit_numbers[5]};
 inline constexpr std::array unit_numbers_in_metrics = {unit_numbers.data(), &unit_numbers[1], &unit_numbers[3],
-                                                       &unit_numbers[2]};
+                                                       &unit_numbers[2],    &unit_numbers[4], &unit_numbers[5]};
 
 // One number has no bytes.
 static_assert(sizeof(unit_totals) == (2 * unit_numbers.size() - 1) * sizeof(std::uint64_t) &&

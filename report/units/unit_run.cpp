@@ -164,9 +164,13 @@ void unit_run::note_early_end() {
 
 double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
   const unit_plan& plan = meter_.plan();
-  const double condition = plan.where ? meter_.condition_of(found) : 0.0;
+  double condition = plan.where ? meter_.condition_of(found) : 0.0;
+  std::vector<std::size_t> rules = meter_.rules_of(found, condition);
+  if (found.hash && found.has_values() && plan.counts(condition) && is_dropped_duplicate(*found.hash, to)) {
+    condition = plan.condition_of_dropped();
+    if (condition == 1.0) rules = {plan.rules.size() - 1};
+  }
   const bool holds = condition == 1.0;
-  const std::vector<std::size_t> rules = meter_.rules_of(found, condition);
   const std::uint64_t bytes = found.place.bytes;
   to.add({.seen = 1, .bytes = bytes, .selected = holds ? 1U : 0U, .selected_bytes = holds ? bytes : 0});
   if (plan.divides_rules() && !rules.empty()) {
@@ -188,6 +192,14 @@ double unit_run::judge(const counted_unit& found, unit_outlet& to) const {
     to.add_values({&value, 1});
   }
   return condition;
+}
+
+// Adds the text of a unit that is counted.
+bool unit_run::is_dropped_duplicate(const text_hash& text, unit_outlet& to) const {
+  std::vector<bool> found;
+  const bool are_dropped = meter_.plan().drops_duplicates();
+  to.add_texts({&text, 1}, are_dropped ? &found : nullptr);
+  return are_dropped && found.front();
 }
 
 void unit_run::reject(const counted_unit& found, unit_outlet& to) const {

@@ -95,8 +95,11 @@ class unit_run final : public pipeline::text_observer {
   [[nodiscard]] bool divides() const override {
     const std::optional<line_reading>& lines = meter_.plan().lines;
     const bool has_windows_of_lines = lines && lines->events && !lines->events->times;
-    return !meter_.plan().shape.bytes && !has_windows_of_lines && !watermark_ && !(lines && lines->reads_headers());
+    return !meter_.plan().shape.bytes && !has_windows_of_lines && !watermark_ && !(lines && lines->reads_headers()) &&
+           (!in_turn() || decides_later());
   }
+  /// What is dropped as a duplicate depends on all text before.
+  [[nodiscard]] bool in_turn() const override { return meter_.plan().drops_duplicates(); }
   std::unique_ptr<pipeline::input_observer> open_later(const std::string& name, std::uint64_t order) override;
   [[nodiscard]] bool wants_publishing() const override;
   [[nodiscard]] bool must_publish() const override;
@@ -192,6 +195,13 @@ class unit_run final : public pipeline::text_observer {
     bool is_taken = false;
   };
 
+  // Whether a unit may become a duplicate after it was counted as one that is kept: it is in sums only.
+  [[nodiscard]] bool decides_later() const {
+    const unit_plan& plan = meter_.plan();
+    const bool are_listed = plan.lines && (plan.lines->has_groups() || plan.lines->expressions() > 0);
+    return plan.condition_of_dropped() == 1.0 && plan.watched.is_empty() && !are_listed && !reports_rejected();
+  }
+  [[nodiscard]] bool is_dropped_duplicate(const text_hash& text, unit_outlet& to) const;
   [[nodiscard]] selected_forms forms() const { return {.records = report_ != nullptr, .lines = output_.form.get()}; }
   [[nodiscard]] shared_findings::amount waiting() const;
   [[nodiscard]] input_findings& findings_of(std::uint64_t input);
