@@ -61,11 +61,11 @@ def decide(job):
     return found
 
 
-def package_decisions(presets, texts, digest, cache):
-    """By (preset, whether with the definition of gpuhist): the decision for each text."""
+def package_decisions(presets, texts, digest, cache, forms):
+    """By (preset, whether with the definition of gpuhist): the decision for each text. `forms`: of the latter."""
     known = json.loads(cache.read_text()) if cache and cache.exists() else {}
     key = lambda preset, is_alike: f"{digest} {made_rule(preset).version} {preset} {made_rule(preset).definition if is_alike else 'as it is'}"
-    wanted = [each for each in itertools.product(presets, (True, False)) if key(*each) not in known]
+    wanted = [each for each in itertools.product(presets, forms) if key(*each) not in known]
     made = [[] for _ in wanted]
     if wanted:
         jobs = ((wanted, texts[at : at + 100]) for at in range(0, len(texts), 100))
@@ -76,7 +76,7 @@ def package_decisions(presets, texts, digest, cache):
     known |= {key(*each): decisions for each, decisions in zip(wanted, made)}
     if cache and wanted:
         cache.write_text(json.dumps(known))
-    return {each: known[key(*each)] for each in itertools.product(presets, (True, False))}
+    return {each: known[key(*each)] for each in itertools.product(presets, forms)}
 
 
 # ---- decisions of gpuhist --------------------------------------------------------------------------------------------
@@ -138,6 +138,8 @@ def compare(rule, texts, kept, first_rules, alike, as_it_is):
         others = [number for number, each in first_rules.items() if alike[number] not in (KEPT, each) and number not in raised]
         print(f"  the first rule that removes a document differs for {counted(others)}")
         wrong += others
+    if as_it_is is None:
+        return len(wrong)
     different = [number for number, each in enumerate(as_it_is) if (number in kept) != (each == KEPT)]
     is_few = rule.definition != LETTERS or len(different) < BOUND * len(alike)
     print(f"  without it: {counted(different)} decisions differ, {len(different) / len(alike):.3%}" + ("" if is_few else f" (more than {BOUND:.1%})"))
@@ -213,6 +215,7 @@ def main():
     parser.add_argument("--timed", type=int, default=2_000, metavar="N", help="documents of which Python is measured; 0: none; default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--preset", action="append", choices=sorted(RULES), help="default: all")
+    parser.add_argument("--alike", action="store_true", help="compares only with the definition of gpuhist, not with the tokenizer of the package")
     parser.add_argument("--first-rules", action="store_true", help="also compares which rule removes a document")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="keeps the decisions of the packages, by documents and versions; "
                         "remove it if curator_rules.py was changed")  # fmt: skip
@@ -242,12 +245,12 @@ def compare_presets(typed, gpuhist, presets, are_pages):
         with open(path, "rb") as file:
             texts = [loads(line)["text"] for line in file]
         print(f"{len(texts):,} documents, {path.stat().st_size / 1e6:.1f} MB of JSONL; {CORES} cores; parsed with {loads.__module__} in Python\n")
-        decisions = package_decisions(presets, texts, hashlib.sha256(path.read_bytes()).hexdigest(), typed.cache)
+        decisions = package_decisions(presets, texts, hashlib.sha256(path.read_bytes()).hexdigest(), typed.cache, (True,) if typed.alike else (True, False))
         for preset in presets:
             rule = made_rule(preset)
             print(f"--preset {preset}: {rule.version}")
             kept, first_rules = decisions_of_gpuhist(gpuhist, preset, path, at, typed.first_rules)
-            wrong += compare(rule, texts, kept, first_rules, decisions[preset, True], decisions[preset, False])
+            wrong += compare(rule, texts, kept, first_rules, decisions[preset, True], decisions.get((preset, False)))
             if typed.timed:
                 measure(gpuhist, rule, path, sample, at, typed.rounds)
             print(flush=True)
