@@ -149,8 +149,7 @@ constexpr std::array text_names = {
     entry{R"x(occurrences("A", "B"))x", "how often the strings occur"},
     entry{"lower_contains(\"a\")", "contains, of the text in lower case"},
     entry{R"x(language("en", "de"))x", "its language is one of these (CLD2)"},
-    entry{"language_share(\"en\")", "share of the text in these languages"},
-    entry{"language_reliable", "CLD2 reports a reliable result"},
+    entry{"language_share(\"en\")", "its share; language_reliable: as CLD2 reports"},
     entry{"known_characters(\"FILE\")", "share of characters that the file has"},
     entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
     entry{"E_share(CONDITION)", "the share of these"},
@@ -347,7 +346,7 @@ std::string about_texts() {
 std::string about_events() {
   return wrapped(
              "--match counts the lines in which an expression matches, --group-by those with the same key, --window "
-             "TIME --event-time those of a minute or an hour. All may be combined.",
+             "TIME --event-time those of a minute or an hour.",
              0) +
          "\nKeys of --group-by, and of number(\"...\") in formulas:\n" + listed(line_keys, 27) +
          "\nFormats of times (--event-time alone: all of them, --event-time=NAME: one):\n" + listed(event_formats, 27) +

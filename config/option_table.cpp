@@ -476,7 +476,7 @@ constexpr std::array rows = {
         "else in them. Each step may have a name before =, as 'short=drop words < 3'; the result has what each "
         "removed. "
         "The names of conditions: gpuhist --help texts. Default: none, or the steps of --preset.",
-        "gpuhist filter --preset nemo --jsonl-field t --rewrite 'drop words < 3' x",
+        "gpuhist filter --preset nemo --jsonl-field t --rewrite strip x",
         on_counting([](counting_options& o, values v) {
           for (value each : v) units_in(o).rewrite.push_back(parse_text(each, "give a step such as strip"));
         }),
@@ -487,10 +487,11 @@ constexpr std::array rows = {
         "Finds units of --each whose text is that of an earlier unit, in all inputs: without the line feed or "
         "delimiter, "
         "and with --jsonl-field the value of the field. The result has their number and bytes, and those of the "
-        "different texts. drop: 'gpuhist filter' keeps the first of equal units, in the order of inputs, and reads "
+        "different texts (count). drop: 'gpuhist filter' keeps the first of equal units, in the order of inputs, and "
+        "reads "
         "one input after the other. Only units that are selected, or kept, are compared. A hash of 128 bits is kept of "
         "each text, in memory and beyond a part of --memory-limit in the temporary folder. Default: not looked for.",
-        "gpuhist filter --jsonl-field text --duplicates drop -o once.jsonl docs.jsonl",
+        "gpuhist filter --jsonl-field text --duplicates drop docs.jsonl",
         on_counting([](counting_options& o, const option_row& row, value v) {
           using enum duplicate_units;
           units_in(o).duplicates = chosen(row, v, {count, drop});

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t runs_of_tier = 8;
 constexpr std::size_t texts_of_block = 512;
 constexpr std::size_t texts_of_buffer = 8 * texts_of_block;
-constexpr std::size_t fewest_slots = 1024;
+constexpr std::size_t fewest_text_slots = 1024;
 constexpr std::uint64_t is_empty = ~std::uint64_t{0};  // text_hash::bytes of a slot: no text has so many
 
 text_hash hash_from(const XXH128_hash_t& found, std::uint64_t bytes) {
@@ -206,7 +206,7 @@ text_hash& distinct_texts::slot_of(const text_hash& text) {
 bool distinct_texts::may_grow() const { return 2 * slots_.size() <= allowed_.in_memory / sizeof(text_hash); }
 
 void distinct_texts::grow() {
-  const std::size_t wanted = std::max(fewest_slots, 2 * slots_.size());
+  const std::size_t wanted = std::max(fewest_text_slots, 2 * slots_.size());
   const std::vector<text_hash> smaller = std::exchange(slots_, std::vector(wanted, text_hash{.bytes = is_empty}));
   for (const text_hash& each : smaller) {
     if (each.bytes != is_empty) slot_of(each) = each;
