@@ -95,6 +95,22 @@ class Rewriting(CommandTest):
             ended = run("filter", "-q", "--jsonl-field", "text", "--keep-if", "characters >= 0", "--rewrite", step, path, engine=None)
             self.assertEqual(ended.stdout, expected_lines(made, values, [step]), step)
 
+    def test_texts_that_are_equal_when_they_are_rewritten_are_duplicates(self):
+        values = [each for number in range(400) for each in (f"the text {number % 150}. e\n\nx", f" text {number % 90}.e ", f"{number}\n e e")]
+        made = documents(values, 12)
+        seen, expected = set(), []
+        for document, text in zip(made, values):
+            new = rewritten(text)[0]
+            if new not in seen:
+                expected.append((document, text))
+            seen.add(new)
+        frames = [lines_of(made[at : at + 100]) for at in range(0, len(made), 100)]
+        for data, options in ((b"".join(map(zstd, frames)), ("-T", "3")), (b"".join(frames), ("--chunk-size", "3")), (b"".join(frames), ())):
+            path = self.file("a.jsonl", data)
+            ended = run("filter", "--jsonl-field", "text", *typed(), "--duplicates", "drop", *options, path, engine=None)
+            self.assertEqual(ended.status, 0, ended)
+            self.assertEqual(ended.stdout, expected_lines(*zip(*expected)), options)
+
     def test_a_field_that_a_json_pointer_names_is_rewritten_in_its_place(self):
         values = texts(60, 5)
         made = [('{"a":[0,{"text":"the e"},{"te/xt":', string, '}],"a2":1}\n') for _, string, _ in documents(values, 6)]
