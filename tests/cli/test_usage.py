@@ -189,5 +189,15 @@ class InputsThatCannotBeRead(CommandTest):
         self.assertEqual(len(ended.stderr.splitlines()), 2)
 
 
+class Start(CommandTest):
+    def test_highway_does_not_measure_the_timer_when_the_program_starts(self):
+        """Debian's libhwy does so for 5 ms (findings/highway_measures_at_start.sh)."""
+        bindings = [line for line in run("--version", engine=None, env={"LD_DEBUG": "bindings"}).stderr.splitlines() if "TimerResolution" in line]
+        if not bindings:
+            self.skipTest("this libhwy has no such measurement, or is not a shared library")
+        for line in bindings:
+            self.assertRegex(line, r"libhwy\S* \[0\] to \S*gpuhist\S* \[0\]")
+
+
 if __name__ == "__main__":
     main()
