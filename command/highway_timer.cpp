@@ -1,5 +1,5 @@
-// Debian's libhwy measures the resolution of the timer for 5 ms when it is loaded, for its functions for benchmarks, which
-// gpuhist does not call (findings/highway_measures_at_start.sh). A function of the program takes the place of the
+// Debian's libhwy measures the resolution of the timer for 5 ms when it is loaded, for its functions for benchmarks,
+// which gpuhist does not call (findings/highway_measures_at_start.sh). A function of the program takes the place of the
 // measurement. Programs that use libgpuhist are not concerned.
 #include <cstdint>
 
