@@ -74,9 +74,12 @@ struct unit_options {
   missing_field without_field = missing_field::by_condition;
   /// Of units that are parts of a text, and that are selected if there is a condition, with a filter kept. The hash of
   /// each text (XXH3, 128 bits) is held in memory, and beyond a part of counting_options::memory_limit in a temporary
-  /// file. With `drop`, inputs are read one after the other; of a counter, earlier units are those that were fed before. A
-  /// filter that drops duplicates needs no other condition.
+  /// file. With `drop`, inputs are read one after the other; of a counter, earlier units are those that were fed
+  /// before. A filter that drops duplicates needs no other condition.
   duplicate_units duplicates = duplicate_units::ignored;
+  /// A folder: the MinHash signatures of the values of `jsonl_field` are written there, for each input that is complete
+  /// (docs/duplicates.md). Only of count_files(), without a filter. Empty: none are written.
+  std::string minhash_folder{};
 
   // ---- read of lines and records (docs/events.md)
   // --------------------------------------------------------------------
