@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* state_schema = "gpuhist.state/9";
+constexpr const char* state_schema = "gpuhist.state/10";
 constexpr unsigned most_shards = 100'000;  // as --shard has
 
 constexpr const char* line_limit = "line-limit";
@@ -144,8 +144,8 @@ json names_as_json(const std::vector<report::units::unit_rule>& rules) {
 }
 
 void add_units(json& to, const report::units::unit_plan& from) {
-  const auto& [shape, each, field, rewriting, where, rules, filter, duplicates, top, distribution, quantiles, watched,
-               lines, shows_text, held_bytes] = from;
+  const auto& [shape, each, field, rewriting, where, rules, filter, duplicates, signatures, top, distribution,
+               quantiles, watched, lines, shows_text, held_bytes] = from;
   to["each"] = {each, static_cast<unsigned>(shape.delimiter), shape.bytes.value_or(0)};
   if (field) {
     to["jsonl-field"] = text_as_json(field->name);
@@ -158,6 +158,7 @@ void add_units(json& to, const report::units::unit_plan& from) {
   }
   for (const report::texts::rewriting_step& step : rewriting) to["rewrite"].push_back({step.name, step.typed});
   if (shows_text) to["show-text"] = true;
+  if (signatures) to["minhash"] = text_as_json(signatures->folder);
   if (duplicates) to["duplicates"] = duplicates->are_dropped ? "drop" : "count";
   if (where) to["where"] = text_as_json(where->text());
   if (!filter && from.divides_rules()) to[names_of_rules] = names_as_json(rules);

@@ -103,7 +103,6 @@ constexpr std::array unit_options = {
     entry{"--where CONDITION", "reports each unit for which it holds, at once"},
     entry{"--top N:FORMULA", "adds the N units with the highest values"},
     entry{"--distribution-of FORMULA", "adds how many units have which value"},
-    entry{"--duplicates count", "finds units with equal texts (filter: drop)"},
 };
 
 constexpr std::array line_keys = {

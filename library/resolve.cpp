@@ -572,6 +572,23 @@ std::optional<report::units::duplicate_search> resolve_duplicates(const file_opt
       .spilled_to = {.path = options.counting.temporary_folder, .content = "hashes of texts"}};
 }
 
+std::optional<report::units::signature_plan> resolve_signatures(const file_options& options, bool is_fed) {
+  const unit_options& asked = *options.counting.units;
+  if (asked.minhash_folder.empty()) return std::nullopt;
+  constexpr std::string_view option = "minhash";
+  if (asked.jsonl_field.empty()) throw config::option_error(option, "requires --jsonl-field");
+  if (is_fed) throw config::option_error(option, "signatures are those of files");
+  if (asked.filter != unit_filter::none) {
+    throw config::option_error(option, "signatures are those of all documents; count the text that the filter wrote");
+  }
+  if (options.follow) {
+    throw config::option_error("follow", "signatures are written at the end of an input; leave it out");
+  }
+  return report::units::signature_plan{
+      .folder = asked.minhash_folder,
+      .spilled_to = {.path = options.counting.temporary_folder, .content = "signatures of documents"}};
+}
+
 report::gates::condition any_of(const std::vector<report::units::unit_rule>& rules, const formula_context& of_units) {
   if (rules.size() == 1) return rules.front().when;
   std::vector<config::expression> typed;
@@ -605,6 +622,7 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
   of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
   made.duplicates = resolve_duplicates(options, made.shape);
+  made.signatures = resolve_signatures(options, known.is_fed);
   made.rules = resolve_rules(asked, of_units, made.shape);
   if (made.drops_duplicates() && asked.filter == unit_filter::drop) made.rules.push_back(rule_for_duplicates(of_units));
   if (!made.rules.empty()) made.where = any_of(made.rules, of_units);

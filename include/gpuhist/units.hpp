@@ -83,6 +83,9 @@ struct unit_options {
   /// file. With `drop`, inputs are read one after the other; of a counter, earlier units are those that were fed
   /// before. A filter that drops duplicates needs no other condition.
   duplicate_units duplicates = duplicate_units::ignored;
+  /// A folder: the MinHash signatures of the values of `jsonl_field` are written there, for each input that is complete
+  /// (docs/duplicates.md). Only of count_files(), without a filter. Empty: none are written.
+  std::string minhash_folder{};
 
   // ---- read of lines and records (docs/events.md)
   // --------------------------------------------------------------------

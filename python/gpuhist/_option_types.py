@@ -148,10 +148,18 @@ class CountingOptions(TypedDict, total=False):
     """units with the text of an earlier one: count, drop.
 
     Finds units of --each whose text is that of an earlier unit, in all inputs: without the line feed or delimiter, and
-    with --jsonl-field the value of the field. The result has their number and bytes, and those of the different texts.
-    drop: 'gpuhist filter' keeps the first of equal units, in the order of inputs, and reads one input after the other.
-    Only units that are selected, or kept, are compared. A hash of 128 bits is kept of each text, in memory and beyond a
-    part of --memory-limit in the temporary folder. Default: not looked for.
+    with --jsonl-field the value of the field. count: the result has their number and bytes, and those of the different
+    texts. drop: the same, and 'gpuhist filter' keeps the first of equal units, in the order of inputs, and reads one
+    input after the other. Only units that are selected, or kept, are compared. A hash of 128 bits is kept of each text,
+    in memory and beyond a part of --memory-limit in the temporary folder. Default: not looked for.
+    """
+    minhash: str
+    """with --jsonl-field: write MinHash signatures.
+
+    Writes MinHash signatures of the field of --jsonl-field to files in DIR, which MinhashDedupBuckets of datatrove
+    reads: bucket_BBB/NNNNN.minhash.sig for each band and input. They are those of datatrove's defaults (sequences of 5
+    words, 14 bands of 8 hashes, XXH64), with words that white space divides. An input that is not complete has no
+    files. Existing files are replaced. Default: none.
     """
     distribution_of: str
     """with --each: how many units have which value.

@@ -1,11 +1,10 @@
 #include "report/units/distinct_texts.hpp"
 
+#include "report/units/sorted_runs.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <queue>
-#include <string>
-#include <string_view>
+#include <iterator>
 #include <utility>
 
 #define XXH_INLINE_ALL
@@ -22,21 +21,6 @@ constexpr std::uint64_t is_empty = ~std::uint64_t{0};  // text_hash::bytes of a 
 
 text_hash hash_from(const XXH128_hash_t& found, std::uint64_t bytes) {
   return {.high = found.high64, .low = found.low64, .bytes = bytes};
-}
-
-// From text number `from` on; fewer only at the end.
-std::vector<text_hash> read(const pipeline::spilled_bytes& file, std::size_t from, std::size_t most) {
-  std::vector<text_hash> made(most);
-  const std::size_t wanted = most * sizeof(text_hash);
-  std::size_t found = 0;
-  while (found < wanted) {
-    const std::string piece = file.read(from * sizeof(text_hash) + found, wanted - found);
-    if (piece.empty()) break;
-    std::memcpy(reinterpret_cast<char*>(made.data()) + found, piece.data(), piece.size());
-    found += piece.size();
-  }
-  made.resize(found / sizeof(text_hash));
-  return made;
 }
 
 }  // namespace
@@ -79,67 +63,13 @@ class distinct_texts::run_writer {
       if ((made_.texts + i) % texts_of_block == 0) made_.first_of_block.push_back(texts[i].high);
     }
     made_.texts += texts.size();
-    made_.file->append({reinterpret_cast<const char*>(texts.data()), texts.size_bytes()});
+    append_records(*made_.file, texts);
   }
 
   [[nodiscard]] run take() { return std::move(made_); }
 
  private:
   run made_;
-};
-
-// The texts of runs and of a table, each once, in ascending order.
-class distinct_texts::merged_runs {
- public:
-  merged_runs(std::span<const run> runs, std::vector<text_hash> table) {
-    sources_.reserve(runs.size() + 1);
-    for (const run& each : runs) sources_.push_back({.file = each.file.get()});
-    sources_.push_back({.buffer = std::move(table)});
-    for (std::size_t i = 0; i < sources_.size(); ++i) offer(i);
-  }
-
-  void for_each_block(const std::function<void(std::span<const text_hash>)>& use) {
-    std::vector<text_hash> block;
-    block.reserve(texts_of_buffer);
-    std::optional<text_hash> last;
-    while (!first_.empty()) {
-      const auto [text, from] = first_.top();
-      first_.pop();
-      offer(from);
-      if (last && *last == text) continue;
-      last = text;
-      block.push_back(text);
-      if (block.size() < texts_of_buffer) continue;
-      use(block);
-      block.clear();
-    }
-    if (!block.empty()) use(block);
-  }
-
- private:
-  struct source {
-    const pipeline::spilled_bytes* file = nullptr;  // null: all is in the buffer
-    std::vector<text_hash> buffer{};
-    std::size_t next = 0;  // in the buffer
-    std::size_t read = 0;  // of the file
-  };
-  using candidate = std::pair<text_hash, std::size_t>;
-
-  // The next text of a source, if it has one.
-  void offer(std::size_t number) {
-    source& from = sources_[number];
-    if (from.next == from.buffer.size()) {
-      if (from.file == nullptr) return;
-      from.buffer = read(*from.file, from.read, texts_of_buffer);
-      from.read += from.buffer.size();
-      from.next = 0;
-      if (from.buffer.empty()) return;
-    }
-    first_.emplace(from.buffer[from.next++], number);
-  }
-
-  std::vector<source> sources_;
-  std::priority_queue<candidate, std::vector<candidate>, std::greater<>> first_;
 };
 
 bool distinct_texts::add_next(const text_hash& text) {
@@ -178,7 +108,10 @@ text_numbers distinct_texts::distinct() const {
 }
 
 void distinct_texts::for_each(const std::function<void(std::span<const text_hash>)>& use) const {
-  merged_runs(runs_, sorted_table()).for_each_block(use);
+  merged_runs<text_hash> all;
+  for (const run& each : runs_) all.add(*each.file, 0, each.texts);
+  all.add(sorted_table());
+  all.for_each_block(use);
 }
 
 // Returns whether it is new in the table.
@@ -247,7 +180,9 @@ void distinct_texts::join_runs() {
   while (runs_.size() >= runs_of_tier && runs_[runs_.size() - runs_of_tier].tier == runs_.back().tier) {
     const std::span<const run> last = std::span(runs_).last(runs_of_tier);
     run_writer out(allowed_.spilled_to, last.back().tier + 1);
-    merged_runs(last, {}).for_each_block([&](std::span<const text_hash> texts) { out.add(texts); });
+    merged_runs<text_hash> all;
+    for (const run& each : last) all.add(*each.file, 0, each.texts);
+    all.for_each_block([&](std::span<const text_hash> texts) { out.add(texts); });
     runs_.resize(runs_.size() - runs_of_tier);
     runs_.push_back(out.take());
   }
@@ -263,7 +198,8 @@ bool distinct_texts::is_spilled(const text_hash& text) const {
     auto block = static_cast<std::size_t>(std::ranges::lower_bound(blocks, text.high) - blocks.begin());
     if (block > 0) --block;
     for (; block < blocks.size() && blocks[block] <= text.high; ++block) {
-      const std::vector<text_hash> texts = read(*each.file, block * texts_of_block, texts_of_block);
+      const std::vector<text_hash> texts =
+          read_records<text_hash>(*each.file, block * texts_of_block * sizeof(text_hash), texts_of_block);
       if (std::ranges::any_of(texts, [&](const text_hash& found) { return found == text; })) return true;
     }
     return false;

@@ -103,7 +103,6 @@ class distinct_texts {
     std::vector<std::uint64_t> first_of_block{};  // text_hash::high
   };
   class run_writer;
-  class merged_runs;
 
   bool insert(const text_hash& text);
   [[nodiscard]] text_hash& slot_of(const text_hash& text);

@@ -218,10 +218,10 @@ std::span<const std::byte> unit_batch::measured(std::size_t unit) const {
   return fields_->text().subspan(begin, value_ends_[unit] - begin - 1);
 }
 
-text_hash unit_batch::hash_of(std::size_t unit) const {
+std::span<const std::byte> unit_batch::value_of(std::size_t unit) const {
   const std::span<const std::byte> text = measured(unit);
   const bool has_end = !fields_ && meter_.plan().shape.are_delimited();
-  return text_hash::of(has_end ? text.first(text.size() - 1) : text);
+  return has_end ? text.first(text.size() - 1) : text;
 }
 
 void unit_batch::count(std::size_t unit, gpu::tally& to) const {

@@ -57,8 +57,8 @@ class unit_batch {
     return text_.subspan(begin_of(first), end_of(last) - begin_of(first));
   }
 
-  /// The hash of the text of a unit, without the end of the unit; of the value of a field. Precondition: has_value().
-  [[nodiscard]] text_hash hash_of(std::size_t unit) const;
+  /// The text of a unit, without the end of the unit; the value of a field. Precondition: has_value().
+  [[nodiscard]] std::span<const std::byte> value_of(std::size_t unit) const;
 
   /// Whether a unit has values: not a line without field, nor an absent value.
   [[nodiscard]] bool has_value(std::size_t unit) const { return fields_ ? fields_->has_value(unit) : !is_absent(unit); }

@@ -82,7 +82,8 @@ unit_meter::unit_meter(const unit_plan& planned, const gpu::partition& partition
   if (planned.field) exclude_end_of_value(columns);
   prepared_.emplace(columns, planned.field ? end_of_value : planned.shape.delimiter);
   const bool needs_text = !planned.shape.divides_text() || !planned.shape.are_delimited() || planned.field ||
-                          planned.filter || planned.shows_text || planned.duplicates || !rows_suffice_ || words_;
+                          planned.filter || planned.shows_text || planned.duplicates || planned.signatures ||
+                          !rows_suffice_ || words_;
   if (needs_text) return;
   const bool needs_all = planned.top || planned.distribution || !planned.watched.is_empty();
   if (planned.lines) {

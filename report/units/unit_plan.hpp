@@ -79,6 +79,12 @@ struct duplicate_search {
 /// The name of the rule that drops them: the last one, which holds for no unit until it is looked up.
 inline constexpr const char* rule_of_duplicates = "duplicate";
 
+/// MinHash signatures of the values of a field are written (signature_files).
+struct signature_plan {
+  std::string folder;
+  pipeline::spill_folder spilled_to{};
+};
+
 /// Lines are JSON objects, and the value of a field is measured instead of the line.
 struct field_of_lines {
   std::string name;           ///< or a JSON Pointer (io::parse_json_path)
@@ -193,6 +199,7 @@ struct unit_plan {
   std::vector<unit_rule> rules{};                  ///< in the order in which they are compared
   std::optional<filtering> filter{};               ///< requires `where`; nothing: text is not filtered
   std::optional<duplicate_search> duplicates{};    ///< only of units that are parts of a text
+  std::optional<signature_plan> signatures{};      ///< requires `field`
   std::optional<ranking> top{};
   std::optional<gates::formula> distribution{};
   std::vector<double> quantiles{};      ///< of the distribution, in percent

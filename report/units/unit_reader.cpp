@@ -85,6 +85,7 @@ unit_reader::unit_reader(unit_run& run, std::uint64_t number, const std::string&
     head_part_.emplace(batch_.facts()->new_part());
   }
   if (meter_.plan().duplicates) open_hash_.emplace();
+  if (meter_.plan().signatures) signatures_.emplace(*meter_.plan().signatures, input_number_in(number));
   if (run.holds_text()) kept_.emplace(*meter_.plan().filter, run.buffers().take());
   if (kept_ && !held_ && run.outlets() != nullptr) outlet_ = run.outlets()->open(name);
   if (watermark_ != nullptr) watermark_->open(input_);
@@ -223,6 +224,7 @@ void unit_reader::end(ending how) {
   flush();
   end_lines();
   if (!watched_.empty()) found_.add_watched(watched_);
+  if (signatures_ && how == ending::whole && !has_gaps_) signatures_->write();
   if (outlet_) outlet_->end({.how = how, .has_gaps = has_gaps_, .units = of_input_});
   note_faults();
   run_.note_end(input_);
@@ -510,6 +512,7 @@ void unit_reader::count_open_value() {
   const std::span<const std::byte> value = fields_->text().first(fields_->text().size() - 1);
   count_open(value, false);
   if (open_hash_) open_hash_->add(value);
+  if (signatures_ && fields_->has_value(0)) signatures_->add(characters_of(value));
 }
 
 // Returns whether it is kept.
@@ -606,6 +609,7 @@ void unit_reader::reject_batch() {
 void unit_reader::judge() {
   batch_.evaluate();
   if (meter_.plan().duplicates) compare_texts();
+  if (signatures_) sign_texts();
   if (meter_.plan().distribution) out_->add_values(batch_.of_distribution());
   observe_watched();
   if (meter_.plan().top) last_rank_ = out_->last_rank();
@@ -633,6 +637,12 @@ void unit_reader::judge() {
   pass(passed, batch_.size());
 }
 
+void unit_reader::sign_texts() {
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    if (batch_.has_value(i)) signatures_->add(characters_of(batch_.value_of(i)));
+  }
+}
+
 // Those of the units of the batch that are counted.
 void unit_reader::compare_texts() {
   const unit_plan& plan = meter_.plan();
@@ -641,7 +651,7 @@ void unit_reader::compare_texts() {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     if (!batch_.has_value(i) || (plan.where && !plan.counts(batch_.of_condition()[i]))) continue;
     compared_.push_back(i);
-    hashes_.push_back(batch_.hash_of(i));
+    hashes_.push_back(text_hash::of(batch_.value_of(i)));
   }
   if (held_ && plan.drops_duplicates()) return keep_undecided();
   out_->add_texts(hashes_, plan.drops_duplicates() ? &are_duplicates_ : nullptr);

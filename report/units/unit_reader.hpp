@@ -23,6 +23,7 @@
 #include "pipeline/counts/text_observer.hpp"
 #include "report/units/kept_text.hpp"
 #include "report/units/line_grouper.hpp"
+#include "report/units/signature_files.hpp"
 #include "report/units/unit_batch.hpp"
 #include "report/units/unit_run.hpp"
 
@@ -125,6 +126,7 @@ class unit_reader final : public pipeline::input_observer {
   [[nodiscard]] bool rejects(bool verified) const;
   void judge();
   void compare_texts();
+  void sign_texts();
   void keep_undecided();
   void decide();
   void reject(const counted_unit& found);
@@ -177,7 +179,8 @@ class unit_reader final : public pipeline::input_observer {
   std::byte last_{};       // byte of the open unit
   std::string open_text_;  // its beginning, if units are shown
   gpu::host::utf8_meter open_utf8_{gpu::host::utf8_detail::code_points};
-  std::optional<text_hasher> open_hash_;  // nothing: texts are not compared
+  std::optional<text_hasher> open_hash_;       // nothing: texts are not compared
+  std::optional<signature_files> signatures_;  // nothing: none are written
 
   unit_batch batch_;
   line_values* const fields_;       // of the batch; null: units are measured

@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace gpuhist::report::units {
-namespace {
-
-// Of text_observer::open(): the lower half is the number of the input.
-std::uint64_t number_in(std::uint64_t order) { return static_cast<std::uint32_t>(order); }
-
-}  // namespace
-
 std::unique_ptr<pipeline::input_observer> unit_run::open(const std::string& name, std::uint64_t order) {
   return std::make_unique<unit_reader>(*this, order, name, unit_reader::position::first);
 }
@@ -31,7 +24,7 @@ unit_run::input_findings& unit_run::findings_of(std::uint64_t input) {
 shared_findings& unit_run::enter(std::uint64_t input) {
   if (!by_input_) return found_;
   const std::scoped_lock lock(mutex_);
-  input_findings& found = findings_of(number_in(input));
+  input_findings& found = findings_of(input_number_in(input));
   ++found.readers;
   return *found.found;
 }
@@ -39,14 +32,14 @@ shared_findings& unit_run::enter(std::uint64_t input) {
 void unit_run::leave(std::uint64_t input) noexcept {
   if (!by_input_) return;
   const std::scoped_lock lock(mutex_);
-  const auto found = inputs_.find(number_in(input));
+  const auto found = inputs_.find(input_number_in(input));
   if (found != inputs_.end() && --found->second.readers == 0 && found->second.is_taken) inputs_.erase(found);
 }
 
 void unit_run::note_end(std::uint64_t input) {
   if (!by_input_) return;
   const std::scoped_lock lock(mutex_);
-  findings_of(number_in(input)).has_ended = true;
+  findings_of(input_number_in(input)).has_ended = true;
   has_ended_inputs_ = true;
 }
 

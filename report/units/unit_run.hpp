@@ -23,6 +23,9 @@
 
 namespace gpuhist::report::units {
 
+/// Of text_observer::open(): the number of the input.
+constexpr std::uint64_t input_number_in(std::uint64_t order) { return static_cast<std::uint32_t>(order); }
+
 /// For a run whose caller needs what is found of each input apart: unit_run::take(). `input`: the number of an input in
 /// the run (input_id).
 struct units_by_input {
@@ -96,7 +99,7 @@ class unit_run final : public pipeline::text_observer {
     const std::optional<line_reading>& lines = meter_.plan().lines;
     const bool has_windows_of_lines = lines && lines->events && !lines->events->times;
     return !meter_.plan().shape.bytes && !has_windows_of_lines && !watermark_ && !(lines && lines->reads_headers()) &&
-           (!in_turn() || decides_later());
+           !meter_.plan().signatures && (!in_turn() || decides_later());
   }
   /// What is dropped as a duplicate depends on all text before.
   [[nodiscard]] bool in_turn() const override { return meter_.plan().drops_duplicates(); }

@@ -475,7 +475,7 @@ class Usage(FilterTest):
     def test_one_kind_of_condition_is_required(self):
         path = self.file("data", b"x\n")
         both = "--keep-if: cannot be combined with --"
-        for typed, message in (((), "gpuhist: give --keep-if, --drop-if or --preset\n"),
+        for typed, message in (((), "gpuhist: give --keep-if, --drop-if, --preset or --duplicates drop\n"),
                                (("--keep-if", "digit > 1", "--drop-if", "digit > 1"), both),
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
                                (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),

@@ -207,7 +207,7 @@ class Resume(CommandTest):
 CHOICES = {
     **test_batch_options.CHOICES,
     "--recursive": None, "--label": None, "--resume": None, "--append": None, "--snapshot-every": None, "--follow": None, "--exec": None, "--allowed-lateness": None,
-    "--stats": None, "--columns": None, "--sort": None,
+    "--stats": None, "--minhash": None, "--columns": None, "--sort": None,
     "--totals-only": [((), (True,))],
     "--fail-fast": [((), (True,))],
     "--pass-through": [((), (True,))],

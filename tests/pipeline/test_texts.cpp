@@ -5,6 +5,7 @@
 #include "report/texts/characters.hpp"
 #include "report/texts/equal_strings.hpp"
 #include "report/texts/languages.hpp"
+#include "report/texts/minhash.hpp"
 #include "report/texts/string_set.hpp"
 #include "report/texts/text_fact.hpp"
 #include "report/texts/text_reader.hpp"
@@ -220,4 +221,23 @@ TEST_CASE("The first of equal strings is found among many, however the table gro
     const auto [known, is_new] = first.try_emplace(strings[i], i);
     REQUIRE(table.first_equal(i, [&](std::uint32_t at) { return std::string_view(strings[at]); }) == known->second);
   }
+}
+
+TEST_CASE("words for MinHash are in lower case, with numbers as 0, without punctuation and marks") {
+  minhash_reader reader;
+  const std::map<std::string, std::string> expected = {
+      {"", ""},
+      {" .!? \n", ""},
+      {"The cat,sat  ON\ta-mat.", "the cat sat on a mat"},
+      {"1.5 of 2,000.75, 3. and v2.0.1", "0 of 0 0 0 and v0 0"},
+      {"\u0663\u066b\u0664 \uff11\uff12", "0 0"},
+      {"\u00c4rger \u1ea4 e\u0301", "arger a e"},
+      {"\u0130\u0049", "ii"},
+      {"\u039f\u0394\u039f\u03a3 \u03a3\u0391\u03a3. \u03a3", "\u03bf\u03b4\u03bf\u03c2 \u03c3\u03b1\u03c2 \u03c3"},
+      {"a \u0301 b", "a b"},
+      {"\uac00", "\u1100\u1161"},
+  };
+  for (const auto& [text, words] : expected) CHECK(reader.words_of(text) == words);
+  CHECK(reader.of("one two three four") == nullptr);
+  CHECK(reader.of("one two three four five") != nullptr);
 }
