@@ -169,6 +169,12 @@ plan make_folder_plan(const config::options& typed) {
     made.buffers.besides_windows = make_plan(unlimited).buffers.besides_windows;
   }
   made.buffers.besides_windows.bytes += threads_of(typed) * memory_of_encoder_of(typed);
+  if (typed.shard && made.units->drops_duplicates()) {
+    throw config::option_error(
+        "shard", "cannot be combined with " + typed.where("--duplicates") +
+                     " drop, which compares with all inputs before; drop duplicates of the outputs of all "
+                     "shards, in a run of its own");
+  }
   if (typed.resume && made.units->drops_duplicates()) {
     throw config::option_error("resume",
                                "cannot be combined with --duplicates drop, which compares all inputs; give "

@@ -543,6 +543,9 @@ class Shards(FolderTest):
         ended = run("filter", *DROP, "--shard", "1/2", self.inputs / "d0/0.log", engine=None)
         self.assertEqual(ended.status, 2)
         self.assertIn("--shard: requires --output-dir", ended.stderr)
+        ended = run(*self.command("1/2"), "--duplicates", "drop", engine=None)
+        self.assertEqual(ended.status, 2)
+        self.assertIn("--shard: cannot be combined with --duplicates drop", ended.stderr)
 
 
 if __name__ == "__main__":
