@@ -343,7 +343,7 @@ std::string about_texts() {
 std::string about_events() {
   return wrapped(
              "--match counts the lines in which an expression matches, --group-by those with the same key, --window "
-             "TIME --event-time those of a minute or an hour. All may be combined.",
+             "TIME --event-time those of a minute. All may be combined.",
              0) +
          "\nKeys of --group-by, and of number(\"...\") in formulas:\n" + listed(line_keys, 27) +
          "\nFormats of times (--event-time alone: all of them, --event-time=NAME: one):\n" + listed(event_formats, 27) +
