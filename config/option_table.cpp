@@ -576,7 +576,7 @@ constexpr std::array rows = {
                "csv:N or csv:NAME, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without "
                "its numbers, "
                "names and times), kind (the same with its level and message), host, app, status or level (of usual "
-               "logs), language or character (of the text: gpuhist --help texts), name (of the input), or family (its "
+               "logs), language or character (of the text), name (of the input), or family (its "
                "name without rotation). The groups with the most lines are "
                "reported, with the sum of all others. With --where, only lines count for which it holds; with "
                "--event-time, windows are divided by key, too. Details: gpuhist --help events. Default: none.",

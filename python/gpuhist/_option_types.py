@@ -213,10 +213,10 @@ class CountingOptions(TypedDict, total=False):
 
     Counts lines, bytes and buckets by a part of the line: field:N (separated by blanks; -1 is the last), csv:N or
     csv:NAME, json:KEY or json:/a/b, regex:REGEX (its first group), template (the line without its numbers, names and
-    times), kind (the same with its level and message), host, app, status or level (of usual logs), name (of the input),
-    or family (its name without rotation). The groups with the most lines are reported, with the sum of all others. With
-    --where, only lines count for which it holds; with --event-time, windows are divided by key, too. Details: gpuhist
-    --help events. Default: none.
+    times), kind (the same with its level and message), host, app, status or level (of usual logs), language or
+    character (of the text), name (of the input), or family (its name without rotation). The groups with the most lines
+    are reported, with the sum of all others. With --where, only lines count for which it holds; with --event-time,
+    windows are divided by key, too. Details: gpuhist --help events. Default: none.
     """
     then_by: str
     """with --group-by: a second key, such as template.

@@ -4,16 +4,18 @@
 
 #include <utf8proc.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace gpuhist::report::texts {
 
-character_counts::character_counts() : pages_(pages) { pages_.front() = std::make_unique<page>(); }
+character_counts::character_counts() : pages_(pages) {}
 
-std::uint64_t& character_counts::number_of(char32_t code_point) {
-  std::unique_ptr<page>& found = pages_[code_point / page_size];
+character_counts::page& character_counts::page_of(char32_t code_point) {
+  const auto at = static_cast<std::uint32_t>(code_point / page_size);
+  std::unique_ptr<page>& found = pages_[at];
   if (!found) found = std::make_unique<page>();
-  return (*found)[code_point % page_size];
+  if (!std::exchange(found->is_used, true)) used_.push_back(at);
+  return *found;
 }
 
 // The sequence that the text begins with, if it is whole. Returns its bytes; 0: it is incomplete.
@@ -21,7 +23,8 @@ std::size_t character_counts::add_sequence(std::string_view text) {
   const utf8_sequence found = sequence_at(text);
   if (found.is == utf8_sequence::kind::incomplete) return 0;
   if (found.is == utf8_sequence::kind::valid) {
-    ++number_of(decode(text).code_point);
+    const char32_t code_point = decode(text).code_point;
+    ++page_of(code_point).numbers[code_point % page_size];
   } else {
     ++malformed_;
     for (const char each : text.substr(0, found.bytes)) ++malformed_bytes_[static_cast<unsigned char>(each) & 0x7fU];
@@ -42,11 +45,11 @@ void character_counts::add(std::string_view part) {
       open_.clear();
     }
   }
-  page& first = *pages_.front();
+  page& first = page_of(0);
   while (!part.empty()) {
     const auto byte = static_cast<unsigned char>(part.front());
     if (byte < ascii_traits.size()) {
-      ++first[byte];
+      ++first.numbers[byte];
       part.remove_prefix(1);
       continue;
     }
@@ -67,9 +70,8 @@ void character_counts::end() {
 }
 
 void character_counts::clear() {
-  for (std::unique_ptr<page>& each : pages_) {
-    if (each) each->fill(0);
-  }
+  for (const std::uint32_t each : used_) *pages_[each] = page();
+  used_.clear();
   malformed_ = 0;
   malformed_bytes_.fill(0);
   open_.clear();

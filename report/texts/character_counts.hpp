@@ -27,15 +27,16 @@ class character_counts {
   /// Their bytes, by value from 0x80.
   [[nodiscard]] const std::array<std::uint64_t, 128>& malformed_bytes() const { return malformed_bytes_; }
 
-  /// Calls `take(character, number)` for each character that occurs: its bytes in UTF-8, valid in the call.
+  /// Calls `take(character, number)` for each character that occurs, in no order: its bytes in UTF-8, valid in the
+  /// call.
   template <class Take>
   void for_each(const Take& take) const {
-    for (std::size_t page = 0; page < pages_.size(); ++page) {
-      for (std::size_t i = 0; pages_[page] && i < page_size; ++i) {
-        const std::uint64_t number = (*pages_[page])[i];
+    for (const std::uint32_t at : used_) {
+      for (std::size_t i = 0; i < page_size; ++i) {
+        const std::uint64_t number = pages_[at]->numbers[i];
         if (number == 0) continue;
         std::array<char, 4> room{};
-        take(encoded(static_cast<char32_t>(page * page_size + i), room), number);
+        take(encoded(static_cast<char32_t>(at * page_size + i), room), number);
       }
     }
   }
@@ -48,13 +49,17 @@ class character_counts {
  private:
   static constexpr std::size_t page_size = 256;
   static constexpr std::size_t pages = 0x110000 / page_size;
-  using page = std::array<std::uint64_t, page_size>;
+  struct page {
+    std::array<std::uint64_t, page_size> numbers{};
+    bool is_used = false;  // in used_
+  };
 
   static std::string_view encoded(char32_t code_point, std::array<char, 4>& room);
   std::size_t add_sequence(std::string_view text);
-  std::uint64_t& number_of(char32_t code_point);
+  page& page_of(char32_t code_point);
 
-  std::vector<std::unique_ptr<page>> pages_;  // null: none of it occurs
+  std::vector<std::unique_ptr<page>> pages_;  // null: none of it has occurred
+  std::vector<std::uint32_t> used_;           // those in which one may occur
   std::uint64_t malformed_ = 0;
   std::array<std::uint64_t, 128> malformed_bytes_{};
   std::string open_;  // an incomplete sequence at the end of the last part
