@@ -86,7 +86,10 @@ void distinct_texts::add(std::span<const text_hash> texts) {
 void distinct_texts::add(const distinct_texts& more) {
   all_ += more.all_;
   if (!more.runs_.empty()) return more.for_each([this](std::span<const text_hash> texts) { add_counted({}, texts); });
-  for (const text_hash& each : more.slots_) {
+  // not in the order of the slots, which is that of this table, too: texts would crowd at one place of it
+  constexpr std::size_t stride = 0x9e3779b1;  // odd, so that each slot is visited
+  for (std::size_t i = 0; i < more.slots_.size(); ++i) {
+    const text_hash& each = more.slots_[i * stride & (more.slots_.size() - 1)];
     if (each.bytes != is_empty) add_counted({}, {&each, 1});
   }
 }

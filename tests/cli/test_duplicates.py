@@ -305,6 +305,13 @@ class Jobs(BatchTest):
         self.assertEqual(ended.status, 0, ended)
         self.assert_total(self.out, texts)
 
+    def test_a_sum_of_results_has_no_duplicates_because_results_have_no_hashes(self):
+        paths = [self.folder / f"{number}.json" for number in range(2)]
+        for path in paths:
+            run("--format", "json", "--each", "line", "--group-by", "field:1", "--duplicates", "count", "-o", path, self.file(path.stem, b"a 1\nb 1\na 1\n"))
+        units = run("merge", "--format", "json", *paths, engine=None).result["units"]
+        self.assertEqual((units["seen"], "distinct" in units, "duplicates" in units), (6, False, False))
+
     def test_dropping_is_refused(self):
         self.parts()
         ended = run_batch(self.inputs, "--each", "line", "--duplicates", "drop", "--output-dir", self.out)

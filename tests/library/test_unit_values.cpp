@@ -11,6 +11,7 @@
 #include <list>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -241,4 +242,47 @@ TEST_CASE("values are rewritten before they are fed, and the steps count what th
 }
 
 }  // namespace
+TEST_CASE("of values that are fed, those with the text of an earlier one are counted, or dropped") {
+  const column texts(5, 3000);
+  std::vector<value> values = texts.values;
+  values.insert(values.end(), texts.values.rbegin(), texts.values.rend());
+  std::set<std::string_view> different;
+  std::vector<bool> expected;
+  unit_summary numbers;
+  for (const value& each : values) {
+    const bool is_new = each && different.insert(*each).second;
+    expected.push_back(is_new || !each);
+    (is_new ? numbers.distinct : numbers.duplicates) += each ? 1 : 0;
+    (is_new ? numbers.distinct_bytes : numbers.duplicate_bytes) += each ? each->size() : 0;
+  }
+  for (const std::size_t at_once : {std::size_t{1}, std::size_t{777}, values.size()}) {
+    for (const duplicate_units action : {duplicate_units::count, duplicate_units::drop}) {
+      counting_options options = by_value("", action == duplicate_units::drop ? unit_filter::drop : unit_filter::none);
+      options.units->duplicates = action;
+      const fed found = feed(options, values, at_once);
+      const unit_summary units = found.counted.units().value();
+      CHECK(units.distinct == numbers.distinct);
+      CHECK(units.distinct_bytes == numbers.distinct_bytes);
+      CHECK(units.duplicates == numbers.duplicates);
+      CHECK(units.duplicate_bytes == numbers.duplicate_bytes);
+      if (action == duplicate_units::count) continue;
+      CHECK(found.kept == expected);
+      CHECK(found.reported.size() == numbers.duplicates);
+      CHECK(units.selected == numbers.duplicates);
+      CHECK(units.rules.size() == 1);
+      CHECK(units.rules.front().name == "duplicate");
+      CHECK(units.rules.front().units == numbers.duplicates);
+    }
+  }
+}
+
+TEST_CASE("duplicates are dropped by filters only, and signatures are those of files") {
+  counting_options options = by_value("bytes > 9");
+  options.units->duplicates = duplicate_units::drop;
+  CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
+  options = by_value("bytes > 9");
+  options.units->minhash_folder = "/nowhere";
+  CHECK(error_of([&] { counter counts(options); }) == errc::invalid_argument);
+}
+
 }  // namespace gpuhist
