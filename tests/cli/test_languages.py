@@ -47,7 +47,7 @@ class Detected:
 # ---- texts -----------------------------------------------------------------------------------------------------------
 
 SENTENCES = (
-    "The house stands at the end of the street, and people left it many years ago.",
+    "The house stands at the end of the street, and it has been empty for many years.",
     "Das Haus steht am Ende der Straße, und seit vielen Jahren hat dort niemand mehr gewohnt.",
     "La maison se trouve au bout de la rue, et personne n'y habite depuis de nombreuses années.",
     "La casa está al final de la calle y nadie ha vivido allí desde hace muchos años.",
