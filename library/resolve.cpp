@@ -520,7 +520,7 @@ std::vector<report::units::unit_rule> resolve_rules(const unit_options& asked, c
   return made;
 }
 
-// The same step is done once.
+// A step that is typed twice is done twice, and has a number in its name then. One with a name is done once.
 std::vector<report::texts::rewriting_step> resolve_rewriting(const unit_options& asked) {
   constexpr std::string_view option = "rewrite";
   if (!asked.rewrite.empty() && asked.jsonl_field.empty()) {
@@ -532,7 +532,16 @@ std::vector<report::texts::rewriting_step> resolve_rewriting(const unit_options&
   std::vector<report::texts::rewriting_step> made;
   for (const std::string& each : asked.rewrite) {
     try {
-      made.push_back(report::texts::parse_rewriting_step(each));
+      report::texts::rewriting_step step = report::texts::parse_rewriting_step(each);
+      const bool has_name = step.name != step.typed;
+      const auto earlier = std::ranges::find(made, step.name, &report::texts::rewriting_step::name);
+      if (earlier != made.end() && has_name && earlier->typed == step.typed) continue;
+      if (earlier != made.end() && has_name) {
+        throw config::usage_error("another step has the name " + config::quote(step.name) + "; give another name");
+      }
+      const auto times = std::ranges::count(made, step.typed, &report::texts::rewriting_step::typed);
+      if (earlier != made.end()) step.name += " (" + std::to_string(times + 1) + ")";
+      made.push_back(std::move(step));
     } catch (const config::usage_error& error) {
       throw config::option_error(option, error.what());
     }

@@ -71,6 +71,8 @@ void bind_options(nb::module_& core) {
       .def_ro("schemes", &counting_options::schemes)
       .def_ro("ignore_case", &counting_options::ignore_case)
       .def_ro("pairs", &counting_options::pairs)
+      .def_prop_ro("rewrites",
+                   [](const counting_options& options) { return options.units && !options.units->rewrite.empty(); })
       .def("drop_selected", drop_selected)
       .def("without_buckets", [](counting_options& options) { options.schemes.clear(); });
   nb::class_<file_options>(core, "FileOptions")

@@ -195,6 +195,12 @@ void bind_units(nb::module_& core) {
       .def_ro("lower", &value_range::from)
       .def_ro("upper", &value_range::to)
       .def_ro("units", &value_range::units);
+  nb::class_<rewriting_step>(core, "RewritingStep",
+                             "A step of `rewrite`, and what it removed from the texts of all units.")
+      .def_prop_ro("name", [](const rewriting_step& found) { return as_text(found.name); })
+      .def_prop_ro("step", [](const rewriting_step& found) { return as_text(found.step); })
+      .def_ro("lines", &rewriting_step::lines)
+      .def_ro("bytes", &rewriting_step::bytes);
   nb::class_<unit_rule>(core, "UnitRule",
                         "A condition, the units for which it holds, and those for which it is the first that holds.")
       .def_prop_ro("name", [](const unit_rule& found) { return as_text(found.name); })
@@ -214,6 +220,7 @@ void bind_units(nb::module_& core) {
       .def_ro("selected", &unit_summary::selected)
       .def_ro("selected_bytes", &unit_summary::selected_bytes)
       .def_ro("rules", &unit_summary::rules)
+      .def_ro("rewriting", &unit_summary::rewriting)
       .def_ro("top", &unit_summary::top)
       .def_ro("distribution", &unit_summary::distribution)
       .def_prop_ro("quantiles", [](const unit_summary& of) { return quantiles_by_percent(of.quantiles); })

@@ -268,7 +268,11 @@ namespace {
 
 /// Whether the units of both are of one kind, so that they are added.
 bool have_same_units(const units::unit_result& a, const units::unit_result& b) {
-  return a.each == b.each && a.field == b.field && a.where == b.where && a.drops_unverified == b.drops_unverified;
+  const auto is_same = [](const units::rule_result& one, const units::rule_result& other) {
+    return one.name == other.name && one.condition == other.condition;
+  };
+  return a.each == b.each && a.field == b.field && a.where == b.where && a.drops_unverified == b.drops_unverified &&
+         std::ranges::equal(a.steps, b.steps, is_same);
 }
 
 /// Those with other rules are left out: their conditions are the same, but their names are not.

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -28,15 +28,22 @@ constexpr const char* of_result = "give the result of gpuhist --group-by charact
 
 [[noreturn]] void refuse(const std::string& error) { throw std::runtime_error(error); }
 
+constexpr std::size_t max_bytes = std::size_t{512} << 20U;
+
 std::string content_of(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (file.bad() || text.bad() || !file.is_open()) {
+  std::string text;
+  std::array<char, std::size_t{64} << 10U> piece{};
+  while (file && text.size() <= max_bytes) {
+    file.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad() || !file.is_open()) {
     refuse("cannot be read: " + std::generic_category().message(errno) + "; give a file of characters");
   }
-  return std::move(text).str();
+  if (text.size() > max_bytes) refuse("has more than 512 MiB; give a file of characters");
+  return text;
 }
 
 // Python reads the lines of a text so.
@@ -64,7 +71,8 @@ void check_utf8(std::string_view text) {
 std::optional<json> result_in(std::string_view line, std::size_t number) {
   json made = json::parse(line, nullptr, false);
   if (made.is_discarded()) refuse("line " + std::to_string(number) + " is malformed JSON; " + of_result);
-  const bool is_result = made.is_object() && made.value("kind", json()) == "result" && made.contains("group_by");
+  const auto kind = made.find("kind");  // not copied: it may be nested deeply
+  const bool is_result = kind != made.end() && kind->is_string() && *kind == "result" && made.contains("group_by");
   return is_result ? std::optional(std::move(made)) : std::nullopt;
 }
 

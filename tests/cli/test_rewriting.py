@@ -161,6 +161,24 @@ class Rewriting(CommandTest):
             units = json.loads((folder / "total.json").read_bytes())["units"]
             self.assertEqual(units["rewrite"], expected, folder)
 
+    def test_a_step_can_be_done_twice_and_a_name_is_that_of_one_step(self):
+        path = self.file("a.jsonl", b'{"text":" a \\n b 1"}\n')
+        command = ("--format", "json", "--each", "line", "--jsonl-field", "text", path)
+        steps = run(*typed(["strip", "cut 1", "strip", "x=strip", "x=strip"]), *command).result["units"]["rewrite"]
+        self.assertEqual([(each["name"], each["lines"]) for each in steps], [("strip", 2), ("cut 1", 1), ("strip (2)", 1), ("x", 0)])
+        ended = run(*typed(["x=strip", "x=cut a"]), *command, engine=None)
+        self.assertEqual(ended.status, 2)
+        self.assertIn('--rewrite: another step has the name "x"; give another name', ended.stderr)
+
+    def test_results_of_other_steps_have_no_sum_of_units(self):
+        path = self.file("a.jsonl", b'{"text":" a "}\n')
+        results = []
+        for number, steps in enumerate((["strip"], ["strip"], ["cut a"])):
+            results.append(self.folder / f"{number}.json")
+            run("--format", "json", "-o", results[-1], "--each", "line", "--jsonl-field", "text", *typed(steps), path)
+        self.assertEqual(run("merge", *results[:2], "--format", "json", engine=None).result["units"]["rewrite"][0]["lines"], 2)
+        self.assertNotIn("units", run("merge", *results[1:], "--format", "json", engine=None).result)
+
     def test_wrong_steps_are_errors_that_name_the_place_and_the_remedy(self):
         path = self.file("a.jsonl", b'{"text":"a"}\n')
         for step, message in (
