@@ -153,8 +153,7 @@ constexpr std::array text_names = {
     entry{"E_count, E_count(CONDITION)", "elements; those for which it holds"},
     entry{"E_share(CONDITION)", "the share of these"},
     entry{"E_characters, longest_E", "of all, or of (CONDITION); of the longest"},
-    entry{"duplicate_Es", "elements equal to an earlier one"},
-    entry{"duplicate_E_characters", "their characters"},
+    entry{"duplicate_Es", "equal to an earlier one; duplicate_E_characters"},
     entry{"words_of(\"A\"), tokens_of", "words that are one of the strings"},
     entry{R"x(distinct_words_of("A", "B"))x", "strings that are words of the text; or tokens"},
     entry{"top_ngram_characters(N)", "of the most frequent sequence of N tokens"},
@@ -324,9 +323,8 @@ std::string about_texts() {
       wrapped(
           "Formulas of lines and records (--where, --top, --distribution-of, filter) can read the text of a unit, or "
           "of the "
-          "field of --jsonl-field: E is line, row, segment, paragraph, block, sentence, word, token or url. "
-          "docs/texts.md "
-          "defines them.",
+          "field of --jsonl-field: E is line, row, segment, paragraph, block, sentence, word, token or url "
+          "(docs/texts.md).",
           0) +
       "\nOf the text:\n" + listed(text_names, 31) + "\nIn CONDITION, of an element:\n" + listed(element_names, 31) +
       "\n" +
