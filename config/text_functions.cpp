@@ -238,7 +238,8 @@ std::vector<std::string> files_in(std::string_view formula) {
       if (formula[at] != '(') continue;
       try {
         made.push_back(string_list({.whole = formula, .at = at + 1, .bytes = formula.size() - at - 1}).first());
-      } catch (const usage_error&) {  // reported when the formula is resolved
+      } catch (const usage_error&) {
+        continue;  // it is reported when the formula is resolved
       }
     }
   }

@@ -14,11 +14,8 @@ std::size_t after_blanks(std::string_view text, std::size_t at) {
 
 // `at`: of the opening quote.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
-  for (++at; text[at] != '"'; ++at) {
-    at = text.find_first_of("\"\\", at);
-    if (text[at] == '"') break;
-    ++at;  // what is escaped
-  }
+  at = text.find_first_of("\"\\", at + 1);
+  while (text[at] != '"') at = text.find_first_of("\"\\", at + 2);  // after what is escaped
   return at + 1;
 }
 

@@ -124,7 +124,7 @@ void character_table::read_result(const std::string& text, std::string_view grou
   }
   if (has_two && group.empty()) {
     refuse("has characters by " + result.at("group_by").dump() +
-           "; give one, as in known_characters(\"FILE\", \"en\")");
+           R"x(; give one, as in known_characters("FILE", "en"))x");
   }
   if (!has_two && !group.empty()) {
     refuse("has no group " + config::quote(group) + ", but characters only; leave it out");

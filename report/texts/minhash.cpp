@@ -191,7 +191,7 @@ void minhash_reader::add_part(char32_t code_point) {
   const int order =
       code_point < 0x80 ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point))->combining_class;
   if (order > 0) {
-    marks_.emplace_back(order, code_point);
+    marks_.emplace_back(order, marks_.size(), code_point);
     return;
   }
   if (!marks_.empty()) add_marks();
@@ -199,8 +199,8 @@ void minhash_reader::add_part(char32_t code_point) {
 }
 
 void minhash_reader::add_marks() {
-  std::ranges::stable_sort(marks_, {}, &std::pair<int, char32_t>::first);
-  for (const auto& [order, code_point] : marks_) add(code_point);
+  std::ranges::sort(marks_);
+  for (const auto& [order, number, code_point] : marks_) add(code_point);
   marks_.clear();
 }
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace gpuhist::report::texts {
@@ -40,7 +40,7 @@ class minhash_reader {
   void add(char32_t code_point);
 
   std::u32string plain_;
-  std::vector<std::pair<int, char32_t>> marks_;  // by combining class; they follow words_
+  std::vector<std::tuple<int, std::size_t, char32_t>> marks_;  // class, number of the mark; they follow words_
   std::string words_;
   std::vector<std::size_t> begins_;  // of words
   signature made_{};
