@@ -11,13 +11,15 @@
 
 namespace CLD2 {
 struct CLD2TableSummary;
-extern const CLD2TableSummary kQuad_obj;  // in libcld2_full, and the smaller one in libcld2
+// In libcld2_full, and the smaller one in libcld2. NOLINTNEXTLINE(readability-identifier-naming): its name there
+extern const CLD2TableSummary kQuad_obj;
 }  // namespace CLD2
 
 namespace gpuhist::report::texts {
 namespace {
 
-// Also a linker that leaves out libraries without a use (--as-needed) links libcld2_full.
+// Also a linker that leaves out libraries without a use (--as-needed) links libcld2_full. Only the address is taken.
+// NOLINTNEXTLINE(cppcoreguidelines-interfaces-global-init)
 [[gnu::used]] const CLD2::CLD2TableSummary* const tables = &CLD2::kQuad_obj;
 
 }  // namespace
