@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -231,6 +232,18 @@ namespace {
 
 constexpr char lower(char each) { return each >= 'A' && each <= 'Z' ? static_cast<char>(each | 0x20) : each; }
 
+// Eight at once: the bit 5 is the only difference of a capital letter.
+void append_lower_ascii(std::string_view text, std::string& to) {
+  std::size_t at = to.size();
+  to += text;
+  for (; at + word_bytes <= to.size(); at += word_bytes) {
+    std::uint64_t word = word_at(to, at);
+    word |= in_range(word, 'A', 'Z') >> 2U;
+    std::memcpy(&to[at], &word, word_bytes);
+  }
+  for (; at < to.size(); ++at) to[at] = lower(to[at]);
+}
+
 // The bytes of ASCII at the beginning of a text.
 std::size_t leading_ascii(std::string_view text) {
   std::size_t at = 0;
@@ -245,9 +258,7 @@ void append_lower(std::string_view text, std::string& to) {
   constexpr char32_t dotted_capital_i = 0x130;
   while (!text.empty()) {
     if (const std::size_t ascii = leading_ascii(text); ascii > 0) {
-      const std::size_t begin = to.size();
-      to += text.substr(0, ascii);
-      for (std::size_t at = begin; at < to.size(); ++at) to[at] = lower(to[at]);  // vectorized
+      append_lower_ascii(text.substr(0, ascii), to);
       text.remove_prefix(ascii);
       continue;
     }

@@ -102,6 +102,8 @@ void divide_tokens(std::string_view text, Sink& to) {
 // Whether a sentence ends with this word: its last character is an end mark, or only marks that close something follow
 // one. Two full stops and more mean that something is left out.
 bool ends_sentence(std::string_view word) {
+  const character last = last_character_of(word);
+  if ((last.traits & trait::in_token) != 0) return false;  // most words: no mark is in a token
   constexpr std::array<std::string_view, 8> closing = {"\"", "'", ")", "]", "}", "\u201d", "\u2019", "\u00bb"};
   for (bool has_closing = true; has_closing;) {
     has_closing = false;
