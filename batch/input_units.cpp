@@ -116,7 +116,7 @@ std::vector<report::units::text_hash> unpack_texts(pipeline::unpacker& in) {
   const std::string bytes = in.text();
   if (bytes.size() % sizeof(report::units::text_hash) != 0) throw pipeline::unpack_error("a hash of a text is cut");
   std::vector<report::units::text_hash> made(bytes.size() / sizeof(report::units::text_hash));
-  std::memcpy(made.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(made.data(), bytes.data(), bytes.size());
   return made;
 }
 
