@@ -266,21 +266,21 @@ void add_distribution(units::unit_result& to, const units::unit_result& more) {
 
 namespace {
 
+bool are_same_rules(const std::vector<units::rule_result>& a, const std::vector<units::rule_result>& b) {
+  return std::ranges::equal(a, b, [](const units::rule_result& one, const units::rule_result& other) {
+    return one.name == other.name && one.condition == other.condition;
+  });
+}
+
 /// Whether the units of both are of one kind, so that they are added.
 bool have_same_units(const units::unit_result& a, const units::unit_result& b) {
-  const auto is_same = [](const units::rule_result& one, const units::rule_result& other) {
-    return one.name == other.name && one.condition == other.condition;
-  };
   return a.each == b.each && a.field == b.field && a.where == b.where && a.drops_unverified == b.drops_unverified &&
-         std::ranges::equal(a.steps, b.steps, is_same);
+         are_same_rules(a.steps, b.steps);
 }
 
 /// Those with other rules are left out: their conditions are the same, but their names are not.
 void add_rules(std::vector<units::rule_result>& to, const std::vector<units::rule_result>& more) {
-  const auto is_same = [](const units::rule_result& a, const units::rule_result& b) {
-    return a.name == b.name && a.condition == b.condition;
-  };
-  if (!std::ranges::equal(to, more, is_same)) to.clear();
+  if (!are_same_rules(to, more)) to.clear();
   for (std::size_t i = 0; i < to.size(); ++i) to[i].found += more[i].found;
 }
 

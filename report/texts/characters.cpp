@@ -254,6 +254,12 @@ std::size_t leading_ascii(std::string_view text) {
 
 }  // namespace
 
+void append_character(char32_t code_point, std::string& to) {
+  std::array<utf8proc_uint8_t, 4> made{};
+  const auto bytes = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), made.data());
+  to.append(reinterpret_cast<const char*>(made.data()), static_cast<std::size_t>(bytes));
+}
+
 void append_lower(std::string_view text, std::string& to) {
   constexpr char32_t dotted_capital_i = 0x130;
   while (!text.empty()) {
@@ -266,10 +272,7 @@ void append_lower(std::string_view text, std::string& to) {
     if (found.code_point == dotted_capital_i) {
       to += "i\xcc\x87";
     } else {
-      std::array<utf8proc_uint8_t, 4> made{};
-      const auto bytes =
-          utf8proc_encode_char(utf8proc_tolower(static_cast<utf8proc_int32_t>(found.code_point)), made.data());
-      to.append(reinterpret_cast<const char*>(made.data()), static_cast<std::size_t>(bytes));
+      append_character(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(found.code_point))), to);
     }
     text.remove_prefix(found.bytes);
   }

@@ -100,6 +100,9 @@ utf8_sequence sequence_at(std::string_view text);
 /// The text, with U+FFFD in place of each malformed sequence; `room` holds it if there is one.
 std::string_view as_utf8(std::string_view text, std::string& room);
 
+/// Appends a character in UTF-8.
+void append_character(char32_t code_point, std::string& to);
+
 /// In lower case, character by character (U+0130 becomes two: i and U+0307).
 void append_lower(std::string_view text, std::string& to);
 

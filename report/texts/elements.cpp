@@ -184,35 +184,13 @@ constexpr std::uint64_t white_space(std::uint64_t word) {
   return in_range(word, '\t', '\r') | in_range(word, 0x1c, ' ');
 }
 
-// As divide_words(), eight characters of ASCII at once.
-std::size_t number_of_words(std::string_view text) {
-  constexpr unsigned byte_bits = 8;
-  marked_bytes begins;
-  std::size_t number = 0;
-  bool is_open = false;
-  for (std::size_t at = 0; at < text.size();) {
-    if (at + word_bytes <= text.size()) {
-      const std::uint64_t word = word_at(text, at);
-      if ((word & highest_bits) == 0) {
-        const std::uint64_t in_words = ~white_space(word) & highest_bits;
-        const std::uint64_t before = in_words << byte_bits | (is_open ? 0x80U : 0U);
-        begins.add(in_words & ~before);
-        is_open = in_words >> 63U != 0;
-        at += word_bytes;
-        continue;
-      }
-    }
-    const character next = character_at(text.substr(at));
-    const bool is_in_word = (next.traits & trait::space) == 0;
-    if (is_in_word && !is_open) ++number;
-    is_open = is_in_word;
-    at += next.bytes;
-  }
-  return number + begins.number();
-}
+// Which bytes of ASCII are in words.
+constexpr std::uint64_t in_words(std::uint64_t word) { return ~white_space(word) & highest_bits; }
 
-// As divide_tokens(), eight characters of ASCII at once.
-std::size_t number_of_tokens(std::string_view text) {
+// The longest runs of characters for which `is_inner` holds, and the other characters that are not white space. Eight
+// characters of ASCII at once, those for which `inner` sets the highest bit.
+template <class Inner, class IsInner>
+std::size_t number_of_runs(std::string_view text, Inner inner, IsInner is_inner) {
   constexpr unsigned byte_bits = 8;
   marked_bytes begins;
   std::size_t number = 0;
@@ -221,21 +199,31 @@ std::size_t number_of_tokens(std::string_view text) {
     if (at + word_bytes <= text.size()) {
       const std::uint64_t word = word_at(text, at);
       if ((word & highest_bits) == 0) {
-        const std::uint64_t tokens = in_tokens(word);
-        const std::uint64_t before = tokens << byte_bits | (continues ? 0x80U : 0U);
-        begins.add((tokens & ~before) | ~(tokens | white_space(word)));
-        continues = tokens >> 63U != 0;
+        const std::uint64_t inside = inner(word);
+        const std::uint64_t before = inside << byte_bits | (continues ? 0x80U : 0U);
+        begins.add((inside & ~before) | ~(inside | white_space(word)));
+        continues = inside >> 63U != 0;
         at += word_bytes;
         continue;
       }
     }
     const character next = character_at(text.substr(at));
-    const bool is_in_token = (next.traits & trait::in_token) != 0;
-    if ((next.traits & trait::space) == 0 && (!is_in_token || !continues)) ++number;
-    continues = is_in_token;
+    const bool is_inside = is_inner(next);
+    if ((next.traits & trait::space) == 0 && (!is_inside || !continues)) ++number;
+    continues = is_inside;
     at += next.bytes;
   }
   return number + begins.number();
+}
+
+// As divide_words().
+std::size_t number_of_words(std::string_view text) {
+  return number_of_runs(text, in_words, [](character each) { return (each.traits & trait::space) == 0; });
+}
+
+// As divide_tokens().
+std::size_t number_of_tokens(std::string_view text) {
+  return number_of_runs(text, in_tokens, [](character each) { return (each.traits & trait::in_token) != 0; });
 }
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

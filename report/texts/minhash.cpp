@@ -49,14 +49,7 @@ const permutations& all_permutations() {
   return made;
 }
 
-char32_t code_point_at(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return first;
-  utf8proc_int32_t found = 0;
-  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                   static_cast<utf8proc_ssize_t>(text.size() - at), &found);
-  return static_cast<char32_t>(found);
-}
+char32_t code_point_at(std::string_view text, std::size_t at) { return decode(text.substr(at)).code_point; }
 
 utf8proc_category_t category_of(char32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
@@ -215,9 +208,7 @@ void minhash_reader::add(char32_t code_point) {
     words_ += static_cast<char>(code_point);
     return;
   }
-  std::array<utf8proc_uint8_t, 4> made{};
-  const auto bytes = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), made.data());
-  words_.append(reinterpret_cast<const char*>(made.data()), static_cast<std::size_t>(bytes));
+  append_character(code_point, words_);
 }
 
 std::string_view minhash_reader::words_of(std::string_view text) {
