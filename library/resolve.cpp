@@ -315,7 +315,7 @@ report::units::unit_shape shape_of(const unit_options& asked) {
       config::check_range("each", asked.part_bytes);
       return {.bytes = asked.part_bytes};
     case kind::input:
-      return {.divides = form::inputs};
+      return {.bytes = report::units::unit_shape::all_bytes};
     case kind::window:
       return {.divides = form::windows};
     case kind::value:
@@ -356,8 +356,8 @@ void check_filter(const file_options& options) {
   if (!asked.selects() && !drops_duplicates) {
     throw config::usage_error("unit_options::filter: requires unit_options::where");
   }
-  if (asked.each == kind::input || asked.each == kind::window) {
-    throw config::option_error("each", "units of a filter are lines, records or parts of a text");
+  if (asked.each == kind::window) {
+    throw config::option_error("each", "units of a filter are lines, records, parts of a text, or inputs");
   }
   if (options.skip_damage && options.utf8) {
     throw config::option_error(
@@ -421,7 +421,7 @@ void check_names(const report::gates::formula& used, std::string_view option, co
   if (const config::reference* const pairs = used.needs_pairs())
     refuse(*pairs, " is a measure of pairs, which units do not have");
   if (const config::reference* const words = used.needs_words(); words != nullptr && !shape.divides_text()) {
-    refuse(*words, " are counted in lines, records and parts only");
+    refuse(*words, " are counted in lines, records, parts and inputs only");
   }
   const config::reference* const utf8 = used.needs_malformed();
   if (utf8 != nullptr && shape.divides == report::units::unit_shape::form::windows) {
@@ -442,6 +442,16 @@ std::string_view option_of(const report::gates::watch_list& list, const report::
   const auto found = std::ranges::find_if(
       list.gates, [&](const gate& each) { return std::ranges::any_of(each.when.typed().references, is_it); });
   return found == list.gates.end() || found->effect == gate::kind::fail ? "fail-if" : "alert-if";
+}
+
+// Whether an input as a unit needs more than its counts, which are known at its end.
+bool reads_whole_texts(const report::units::unit_plan& planned, const report::gates::line_names& names,
+                       bool counts_malformed) {
+  const auto reads = [&](const report::gates::formula& each) {
+    return each.needs_words() != nullptr || (each.needs_malformed() != nullptr && !counts_malformed);
+  };
+  return !names.used.empty() || planned.filter || planned.duplicates || (planned.where && reads(*planned.where)) ||
+         (planned.top && reads(planned.top->by)) || (planned.distribution && reads(*planned.distribution));
 }
 
 // Adds a formula, each once.
@@ -564,8 +574,8 @@ std::optional<report::units::duplicate_search> resolve_duplicates(const file_opt
   if (asked.duplicates == duplicate_units::ignored) return std::nullopt;
   if (!shape.divides_text()) {
     throw config::option_error(option,
-                               "units with equal texts are found among lines, records and parts; give --each "
-                               "line, record or a size");
+                               "units with equal texts are found among lines, records, parts and inputs; give --each "
+                               "line, record, input or a size");
   }
   const bool are_dropped = asked.duplicates == duplicate_units::drop;
   if (are_dropped && asked.filter == unit_filter::none) {
@@ -625,11 +635,11 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
     throw config::option_error("without-field", "fail is for files; compare unit_summary::without_field with 0");
   }
   made.rewriting = resolve_rewriting(asked);
-  names.has_numbers = !made.shape.are_values();
-  if (made.shape.divides_text() && !made.shape.bytes) of_units.lines = &names;
+  names.has_numbers = made.shape.are_delimited();
+  if (made.shape.divides_text() && (!made.shape.bytes || made.shape.are_whole_texts())) of_units.lines = &names;
   of_units.of_windows = made.shape.divides == report::units::unit_shape::form::windows;
-  // of inputs, --utf8 counts them; in windows, they are refused below, with another remedy
-  of_units.has_malformed = known.has_malformed || made.shape.divides != report::units::unit_shape::form::inputs;
+  // in windows, they are refused below, with another remedy
+  of_units.has_malformed = true;
   made.duplicates = resolve_duplicates(options, made.shape);
   made.signatures = resolve_signatures(options, known.is_fed);
   made.rules = resolve_rules(asked, of_units, made.shape);
@@ -659,6 +669,9 @@ std::shared_ptr<const report::units::unit_plan> resolve_units(const file_options
   }
   made.watched = resolve_watched(watched, values_of_groups(options.counting), reported, of_units, made.shape);
   made.watched.in_windows = watched.windows && has_event_windows(options.counting);
+  if (made.shape.are_whole_texts() && !reads_whole_texts(made, names, known.has_malformed)) {
+    made.shape = {.divides = report::units::unit_shape::form::inputs};
+  }
   made.shows_text = asked.show_text && made.shape.divides_text();
   made.lines = resolve_lines(options.counting, matches, names, longest_line(options.counting));
   if (made.lines) made.lines->shown_matches = watched.shown_matches;

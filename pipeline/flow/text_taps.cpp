@@ -367,14 +367,14 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
   discard(input);
 }
 
-// An input without text was validated if it was read to its end. After an early end, text is missing, and the input may
+// An input without text was validated, and observed, if it was read to its end. After an early end, text is missing, and the input may
 // have finished before: an incomplete sequence is not judged.
 async::task<> text_taps::end_taps(input_id input, input_observer::ending how) {
   if (has_failed_) how = input_observer::ending::early;  // text may not have been observed
   const bool is_whole = how == input_observer::ending::whole;
   std::optional<observed_numbers> found;
   tap_pointer last = last_of(input);
-  if (!last && validates_utf8_ && is_whole) last = open({.input = input});
+  if (!last && is_whole && is_observed()) last = open({.input = input});
   if (last) co_await join(input, *last);
   if (last && last->held) co_await release_held(input, *last, false);
   if (last && last->is_first) {

@@ -87,8 +87,8 @@ class formula::resolver {
 
   [[noreturn]] void refuse_unless_of_lines(const reference& name) const {
     refuse(name.typed +
-               " is read of lines and records; it is known to --where, --top N:FORMULA and --distribution-of"
-               " with --each line or record, and to gpuhist filter",
+               " is read of lines, records and whole inputs; it is known to --where, --top N:FORMULA and "
+               "--distribution-of with --each line, record or input, and to gpuhist filter",
            name);
   }
 

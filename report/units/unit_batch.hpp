@@ -150,7 +150,7 @@ class unit_batch {
     return fields_ ? texts::text_reader::encoding::utf8 : texts::text_reader::encoding::any;
   }
   [[nodiscard]] std::optional<std::byte> end_of_texts() const {
-    if (meter_.plan().shape.are_values()) return std::nullopt;
+    if (!fields_ && !meter_.plan().shape.are_delimited()) return std::nullopt;
     return fields_ ? unit_meter::end_of_value : meter_.plan().shape.delimiter;
   }
   void evaluate_rows();

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,9 @@ struct unit_shape {
   std::byte delimiter{'\n'};             ///< ends a unit, and belongs to it; without `bytes`
   std::optional<std::uint64_t> bytes{};  ///< every unit has so many bytes, except the last of an input
 
+  static constexpr std::uint64_t all_bytes = std::numeric_limits<std::uint64_t>::max();
+  /// Whether the text of an input is one unit, also an empty one, and one with gaps.
+  [[nodiscard]] bool are_whole_texts() const { return bytes == all_bytes; }
   /// Whether a unit is a part of the text of an input.
   [[nodiscard]] bool divides_text() const { return divides == form::text || are_values(); }
   [[nodiscard]] bool are_values() const { return divides == form::values; }

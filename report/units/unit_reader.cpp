@@ -204,6 +204,10 @@ std::size_t unit_reader::take_values(std::span<const pipeline::text_value> value
 
 void unit_reader::note_gap() {
   has_gaps_ = true;
+  if (meter_.plan().shape.are_whole_texts()) {
+    open_is_verified_ = false;
+    return;
+  }
   if (std::exchange(in_head_, false)) gap_after_head_ = true;
   begin_lines();
   cut_open();
@@ -218,7 +222,7 @@ void unit_reader::end(ending how) {
   if (how == ending::early) {
     run_.note_early_end();
     cut_open();
-  } else if (place_.bytes > 0) {
+  } else if (place_.bytes > 0 || meter_.plan().shape.are_whole_texts()) {
     close_open();
   }
   flush();

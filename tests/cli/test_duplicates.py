@@ -148,7 +148,7 @@ class Counted(DuplicateTest):
 
     def test_it_is_refused_where_there_are_no_texts_to_compare(self):
         for options, message in (
-            (("--each", "input"), "--duplicates: units with equal texts are found among lines, records and parts; give --each line, record or a size"),
+            (("--each", "window", "--window", "1KiB"), "--duplicates: units with equal texts are found among lines, records, parts and inputs; give --each line, record, input or a size"),
             ((), "--duplicates: requires --each"),
         ):
             ended = run("--duplicates", "count", *options, stdin_bytes=b"")

@@ -478,7 +478,6 @@ class Usage(FilterTest):
         for typed, message in (((), "gpuhist: give --keep-if, --drop-if, --preset or --duplicates drop\n"),
                                (("--keep-if", "digit > 1", "--drop-if", "digit > 1"), both),
                                (("--keep-if", "digit > 1", "--preset", "nemo"), both),
-                               (("--drop-if", "digit > 1", "--each", "input"), "--each: units of a filter are lines, records or parts"),
                                (("--drop-if", "digit > 1", "--delimiter", ","), "--delimiter: requires --each record"),
                                (("--preset", "gophr"), '--preset: there is no "gophr"; known are c4-quality, fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition; did you mean gopher?'),
                                (("--preset", "xxxxxx"), "known are c4-quality, fineweb, fineweb-quality, gopher, gopher-quality, gopher-repetition, nemo, nemo-quality, nemo-repetition")):  # fmt: skip
@@ -490,7 +489,7 @@ class Usage(FilterTest):
             for wrong in ("digit >", "nothing > 1", "jsd > 0.5", "conditional_entropy > 1"):
                 with self.subTest(option=option, wrong=wrong):
                     self.assert_usage_error(filtered(option, wrong, "/dev/null"), f"gpuhist: {option}: ")
-        self.assert_usage_error(run("--each", "input", "--preset", "gopher", "/dev/null"), "gpuhist: --preset: words are counted")
+        self.assert_usage_error(run("--each", "window", "--window", "1KiB", "--preset", "gopher", "/dev/null"), "gpuhist: --preset: words are counted")
 
 
 class Presets(FilterTest):

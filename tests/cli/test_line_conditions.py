@@ -276,7 +276,7 @@ class Errors(CommandTest):
             (("--each", "line", "--alert-if", "p99(bytes > 1) > 1"), "--alert-if: this is a condition, not a number"),
             (("--each", "line", "--alert-if", "p99(p50(bytes)) > 1"), "--alert-if: p50(bytes) is of the values of many units"),
             (("--each", "line", "--fail-if", "px(bytes) > 1"), "there is no function \"px\"", "sum(FORMULA), mean(FORMULA), quantiles such as p99(FORMULA), and those of texts"),
-            (("--each", "4KiB", "--fail-if", 'p99(number("field:1")) > 1'), "--fail-if: number(\"field:1\") is read of lines and records"),
+            (("--each", "4KiB", "--fail-if", 'p99(number("field:1")) > 1'), "--fail-if: number(\"field:1\") is read of lines, records and whole inputs"),
             (("--each", "line", "--fail-if", "p99(bytes) > 1", "--watch", "windows", "--window", "1MiB"), "--watch: numbers of values are known of the totals, of inputs and of windows of --event-time; give --watch totals,inputs, or --event-time"),
         ):  # fmt: skip
             with self.subTest(options=options):

@@ -6,7 +6,7 @@ import json
 import random
 import unicodedata
 
-from support import CommandTest, main, run, sampled
+from support import CommandTest, main, run, sampled, tar, zstd
 from text_facts_oracle import KINDS, NGRAM_FUNCTIONS, TEXT_NAMES, Facts, decoded, formula
 
 FIELD = ("--each", "line", "--jsonl-field", "text")
@@ -214,6 +214,79 @@ class Pieces(FactsTest):
         self.assert_facts(values, facts[::9], *FIELD, "-T", "3", "--chunk-size", "64KiB", path)
         records = self.file("b", b"".join(each.encode() + b"\0" for each in values))
         self.assert_facts(values, facts[::9], *RECORDS, "--chunk-size", "4KiB", records)
+
+
+class WholeInputs(FactsTest):
+    """With --each input, functions of texts read the text of each input."""
+
+    def setUp(self):
+        super().setUp()
+        contents = [each.encode("utf-8", "surrogatepass") for each in (*EDGES, *texts(20, 8))] + [*malformed(20, 9), b"\0a\0\n", b""]
+        contents += [b"a b c\n" * 100_000, "x é\n\n".encode() * 50_000]
+        self.contents = {str(self.file(f"{number:03}", each)): each for number, each in enumerate(contents)}
+
+    def assert_whole(self, condition, *arguments, names=None):
+        """Each input is one unit, whose facts are those of its text."""
+        reported = {each["name"]: each for each in self.units(condition, "--each", "input", *arguments)}
+        self.assertEqual(sorted(reported), sorted(names or self.contents))
+        for name, content in zip(names or self.contents, self.contents.values()):
+            subject = Facts(decoded(content))
+            values = reported[name]["values"]
+            self.assertEqual(values, {each: formula(each)(subject) for each in values}, (condition, content[:100]))
+            self.assertEqual((reported[name]["unit"], reported[name]["offset"], reported[name]["bytes"]), (1, 0, len(content)))
+
+    def test_every_fact_of_an_input_is_that_of_the_oracle(self):
+        facts = [*OF_TEXT, *facts_of_elements(1)]
+        for condition in conditions_with(facts[:: 5 if len(sampled(range(9), 2)) < 9 else 1]):
+            self.assert_whole(condition, *self.contents)
+
+    def test_an_input_has_the_same_facts_for_every_size_of_chunk_and_number_of_threads_and_compressed(self):
+        facts = [*(each for each in OF_TEXT if each in TEXT_NAMES), "duplicate_ngram_characters(5)", "line_share(characters <= 30)"]
+        (condition,) = conditions_with(facts)
+        for options in (("--chunk-size", "1", "-T", "1"), ("--chunk-size", "4KiB", "-T", "3"), ()):
+            self.assert_whole(condition, *options, *self.contents)
+        frames = [str(self.file(f"{at:03}.zst", b"".join(zstd(each[begin : begin + 70_000]) for begin in range(0, len(each) or 1, 70_000))))
+                  for at, each in enumerate(self.contents.values())]  # fmt: skip
+        self.assert_whole(condition, "-T", "3", *frames, names=frames)
+
+    def test_an_archive_has_a_unit_for_each_member(self):
+        path = self.file("a.tar", tar({f"m{at:03}": each for at, each in enumerate(self.contents.values())}))
+        self.assert_whole("characters >= 0 || duplicate_lines > 1", path, names=[f"{path}/m{at:03}" for at in range(len(self.contents))])
+
+    def test_filter_writes_the_texts_of_the_inputs_that_are_kept_one_after_the_other(self):
+        condition = "duplicate_line_characters / characters > 0.2 || word_count < 3"
+        ended = run("filter", "--each", "input", "--drop-if", condition, *self.contents, engine=None)
+        kept = [each for each in self.contents.values() if not self.is_dropped(each)]
+        self.assertTrue(0 < len(kept) < len(self.contents))
+        self.assertEqual((ended.status, ended.stdout), (0, b"".join(kept)), ended.stderr)
+        self.assertIn(f"kept {len(kept)} ({sum(map(len, kept)):,} bytes) of {len(self.contents)} (", ended.stderr)
+
+    @staticmethod
+    def is_dropped(content):
+        subject = Facts(decoded(content))
+        share = formula("duplicate_line_characters")(subject) / len(subject.text) if subject.text else 0
+        return share > 0.2 or len(subject.text.split()) < 3
+
+    def test_inputs_with_the_text_of_an_earlier_one_are_dropped(self):
+        again = [self.file(f"{number:03}.again", each) for number, each in enumerate(self.contents.values())]
+        ended = run("filter", "--each", "input", "--duplicates", "drop", *self.contents, *again, engine=None)
+        distinct = dict.fromkeys(self.contents.values())
+        self.assertEqual((ended.status, ended.stdout), (0, b"".join(distinct)), ended.stderr)
+
+    def test_an_input_with_a_gap_is_one_unit_that_is_not_verified(self):
+        damaged = bytearray(zstd(b"one two\n") + zstd(b"three\n", "--check") + zstd(b"four five\n"))
+        damaged[len(zstd(b"one two\n")) + len(zstd(b"three\n", "--check")) - 1] ^= 1
+        path = self.file("a.zst", bytes(damaged))
+        ended = run("-q", "--format", "jsonl", "--each", "input", "--where", "word_count > 0", "--skip-damage", path)
+        (unit,) = ended.documents_of("unit")
+        self.assertFalse(unit["verified"])
+        ended = run("filter", "--each", "input", "--drop-if", "word_count < 1", "--skip-damage", path, engine=None)
+        self.assertEqual((ended.status, ended.stdout), (1, b""), ended.stderr)
+
+    def test_what_is_read_of_lines_is_refused(self):
+        for options in (("--match", "a=b"), ("--group-by", "field:1"), ("--jsonl-field", "text")):
+            ended = run("--each", "input", "--where", "word_count > 1", *options, *self.contents)
+            self.assert_usage_error(ended, options[0])
 
 
 class Formula:

@@ -472,7 +472,7 @@ class Usage(UnitTest):
             (["--each", "window"], "--each", "requires --window"),
             (["--fail-if", "words > 3"], "--fail-if: words are counted for the units of --each only\n    words > 3\n    ^\n"),
             (["--each", "line", "--fail-if", "words > 3"], "--fail-if: words", "    ^\n"),
-            (["--each", "input", "--where", "words > 3"], "--where: words are counted in lines, records and parts only", "    ^\n"),
+            (["--each", "window", "--window", "1KiB", "--where", "words > 3"], "--where: words are counted in lines, records, parts and inputs only", "    ^\n"),
             (["--each", "line", "--where", "conditional_entropy > 3"], "--where: conditional_entropy", "    ^\n"),
             (["--each", "line", "--where", "jsd > 3"], "--where", "--baseline"),
             (["--each", "words"], "--each", "is no unit"),

@@ -202,10 +202,11 @@ TEST_CASE("a filter requires a condition, the text to be passed through, and uni
   file_options of_input = request({"x"}, keep);
   of_input.pass_through = pass_through_options{.forwarded = content::input, .sink = ignore};
   CHECK(message_of(of_input) == "unit_options::filter: requires file_options::pass_through of text");
-  file_options inputs = request({"x"}, keep);
-  inputs.pass_through->sink = ignore;
-  inputs.counting.units->each = unit_options::kind::input;
-  CHECK(message_of(inputs) == "--each: units of a filter are lines, records or parts of a text");
+  file_options windows = request({"x"}, keep);
+  windows.pass_through->sink = ignore;
+  windows.counting.units->each = unit_options::kind::window;
+  windows.counting.windows = gpuhist::window_options{.length = 16};
+  CHECK(message_of(windows) == "--each: units of a filter are lines, records, parts of a text, or inputs");
 }
 
 TEST_CASE("the text of the units that are kept is that of a plain loop, in pieces of any size") {
