@@ -367,8 +367,8 @@ async::task<> text_taps::end(input_id input, input_observer::ending how) {
   discard(input);
 }
 
-// An input without text was validated, and observed, if it was read to its end. After an early end, text is missing, and the input may
-// have finished before: an incomplete sequence is not judged.
+// An input without text was validated, and observed, if it was read to its end. After an early end, text is missing,
+// and the input may have finished before: an incomplete sequence is not judged.
 async::task<> text_taps::end_taps(input_id input, input_observer::ending how) {
   if (has_failed_) how = input_observer::ending::early;  // text may not have been observed
   const bool is_whole = how == input_observer::ending::whole;
