@@ -40,6 +40,7 @@ ending report_results(const config::options& typed, const io::open_descriptors& 
 ending list_devices(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending filter_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending find_changes(const config::options& typed, const io::open_descriptors& open_descriptors);
+ending sample(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending find_differences(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending repack_inputs(const config::options& typed, const io::open_descriptors& open_descriptors);
 ending batch(const config::options& typed, const io::open_descriptors& open_descriptors);

@@ -136,6 +136,8 @@ ending run(const config::options& typed, const io::open_descriptors& open_descri
       return command::find_changes(typed, open_descriptors);
     case config::command::diff:
       return command::find_differences(typed, open_descriptors);
+    case config::command::sample:
+      return command::sample(typed, open_descriptors);
     case config::command::count:
       break;
   }

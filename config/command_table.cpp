@@ -38,6 +38,16 @@ constexpr std::array rows = {
                     "difference.",
                 .example = "gpuhist diff yesterday today",
                 .note = {.key = "window", .help = "length of the windows: 5m, 1h, or 1000lines"}},
+    command_row{.kind = command::sample,
+                .name = "sample",
+                .usage = "[OPTIONS] FILE...",
+                .help = "estimates shares in much text",
+                .detail =
+                    "Reads randomly chosen parts of plain files and of zstd files with a seek table, and reports the "
+                    "share of each bucket in all of their text, with bounds. All shares are within their bounds at the "
+                    "same time with a probability of 99.9 %, whatever the text is. Other inputs are listed.",
+                .example = "gpuhist sample --size 256MiB --buckets letters -r /srv/archive",
+                .note = {.key = "format", .help = "table (for people) or json"}},
     command_row{.kind = command::report,
                 .name = "report",
                 .usage = "[OPTIONS] [RESULT...]",

@@ -20,12 +20,14 @@ constexpr command_set repacking_runs = set_of(command::repack);
 constexpr command_set filtering_runs = set_of(command::filter);
 constexpr command_set change_runs = set_of(command::changes);
 constexpr command_set log_runs = change_runs | set_of(command::diff);
+constexpr command_set sampling_runs = set_of(command::sample);
 constexpr command_set text_runs = counting_runs | filtering_runs;
-constexpr command_set reading_runs = text_runs | repacking_runs;
+constexpr command_set reading_runs = text_runs | repacking_runs | sampling_runs;
 constexpr command_set reporting = with_buckets | set_of(command::devices);
 constexpr command_set batch_runs = set_of(command::batch);
 constexpr command_set merging_runs = set_of(command::merge);
-constexpr command_set writing_commands = reporting | log_runs | repacking_runs | filtering_runs | batch_runs;
+constexpr command_set writing_commands =
+    reporting | log_runs | repacking_runs | filtering_runs | batch_runs | sampling_runs;
 constexpr command_set every_command = writing_commands | merging_runs;
 
 constexpr bool rare = true;
@@ -44,6 +46,7 @@ constexpr std::string_view filtering = "Filtering";
 constexpr std::string_view resuming = "Resuming";
 constexpr std::string_view jobs = "Jobs";
 constexpr std::string_view repacking = "Repacking";
+constexpr std::string_view sampling = "Sampling";
 constexpr std::string_view general = "General";
 
 using value = const std::string&;
@@ -153,7 +156,7 @@ list_options& list_in(file_options& of) { return of.list ? *of.list : of.list.em
 // group, names, value, kind, choices, commands, rare, help, detail, example, effect
 constexpr std::array rows = {
     option_row{
-        inputs, "-r,--recursive", "", value_kind::flag, "", text_runs | log_runs, common,
+        inputs, "-r,--recursive", "", value_kind::flag, "", text_runs | log_runs | sampling_runs, common,
         "count the files below directories as well",
         "Counts all regular files below the directories among the inputs, depth first, in the byte order of their "
         "names. Without it a directory is an error. Symbolic links, FIFOs, sockets and devices are skipped, and the "
@@ -161,7 +164,8 @@ constexpr std::array rows = {
         "gpuhist -r --include '*.log' /var/log", on_run([](file_options& o, value v) {
           if (v == "true") static_cast<void>(trees_in(o));
         })},
-    option_row{inputs, "--files-from", "FILE", value_kind::file, "", text_runs | batch_runs | change_runs, rare,
+    option_row{inputs, "--files-from", "FILE", value_kind::file, "",
+               text_runs | batch_runs | change_runs | sampling_runs, rare,
                "read more names of inputs from FILE, one per line",
                "Reads more names of inputs from FILE, one per line ('-': standard input). They are counted after the "
                "inputs of the command line. Empty lines are ignored. The list is read while the inputs are counted, so "
@@ -169,15 +173,15 @@ constexpr std::array rows = {
                "find . -name '*.log' -print0 | gpuhist -0 --files-from -", on_run([](file_options& o, value v) {
                  list_in(o).path = parse_text(v, "give a path, or - for standard input");
                })},
-    option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs | batch_runs | change_runs, rare,
-               "names of --files-from end in NUL",
+    option_row{inputs, "-0,--null", "", value_kind::flag, "", text_runs | batch_runs | change_runs | sampling_runs,
+               rare, "names of --files-from end in NUL",
                "Reads names that end in a NUL byte from the list of --files-from, as 'find -print0' writes them. Such "
                "names may contain every other byte. Without it, names end in a line feed.",
                "find . -type f -print0 | gpuhist --null --files-from -",
                on_run([](file_options& o, value v) { list_in(o).terminator = v == "true" ? '\0' : '\n'; }),
                rules(decision::nothing, "files-from")},
-    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs, rare,
-               "with -r: only files that match (repeatable)",
+    option_row{inputs, "--include", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs | sampling_runs,
+               rare, "with -r: only files that match (repeatable)",
                "Counts only files below directories (-r) that match one of the patterns. The syntax is that of the "
                "shell: *, ?, [...] and \\, applied to bytes; a leading dot is matched like any other byte. A pattern "
                "without a slash is compared with the last component of the name. A pattern with a slash is compared "
@@ -186,16 +190,16 @@ constexpr std::array rows = {
                "gpuhist -r --include '*.log' --include '*.txt' /srv",
                on_run([](file_options& o, values v) { trees_in(o).include = parse_patterns(v); }),
                rules(decision::nothing, "recursive")},
-    option_row{inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs, rare,
-               "with -r: no files or directories that match",
+    option_row{inputs, "--exclude", "GLOB", value_kind::list, "", text_runs | batch_runs | log_runs | sampling_runs,
+               rare, "with -r: no files or directories that match",
                "Leaves out files and directories below directories (-r) that match one of the patterns; of a "
                "directory, everything in it. Patterns have the syntax of --include; a pattern that ends in a slash "
                "matches directories only. --exclude has precedence over --include. May be repeated. Default: nothing.",
                "gpuhist -r --exclude .git/ --exclude 'build/**/*.o' src",
                on_run([](file_options& o, values v) { trees_in(o).exclude = parse_patterns(v); }),
                rules(decision::nothing, "recursive")},
-    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
-               "with -r: follow symbolic links as well",
+    option_row{inputs, "--follow-symlinks", "", value_kind::flag, "", text_runs | batch_runs | log_runs | sampling_runs,
+               rare, "with -r: follow symbolic links as well",
                "Follows symbolic links below directories (-r). The target is counted under the name of the link, also "
                "if it is counted under another name. A link to a directory that contains the link is skipped. Links "
                "among the inputs themselves are always followed.",
@@ -280,7 +284,7 @@ constexpr std::array rows = {
                "cat *.log | gpuhist --label 'all logs' --format json", field<&file_options::label>},
 
     option_row{counting, "-b,--buckets", "SCHEMES", value_kind::list, "letters alphabet bytes classes utf8",
-               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs, common,
+               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs | sampling_runs, common,
                "classes (default), letters, alphabet, bytes, utf8",
                "Selects the schemes that put bytes into buckets. letters: a-d e-h i-l m-p q-t u-x y-z, lower case; "
                "alphabet: the 26 lower case letters; bytes: all 256 values; classes: upper, lower, digit, space, "
@@ -291,8 +295,9 @@ constexpr std::array rows = {
                "\\; \\= \\: \\, \\xNN. Bytes outside every bucket are 'other'. Default: classes.",
                "gpuhist -b letters,bytes -b 'vowels=aeiou;digits=0-9' access.log",
                on_counting([](counting_options& o, values v) { o.schemes = parse_buckets(v); }), rules(decision::text)},
-    option_row{counting, "--ignore-case", "", value_kind::flag, "", with_buckets | filtering_runs | batch_runs, rare,
-               "count A-Z as a-z", "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
+    option_row{counting, "--ignore-case", "", value_kind::flag, "",
+               with_buckets | filtering_runs | batch_runs | sampling_runs, rare, "count A-Z as a-z",
+               "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
                "gpuhist --ignore-case --buckets alphabet book.txt", field<&counting_options::ignore_case>,
                rules(decision::text)},
     option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, common,
@@ -663,7 +668,8 @@ constexpr std::array rows = {
 
     option_row{
         output, "--format", "FORMAT", value_kind::choice, "table json jsonl csv prometheus",
-        reporting | batch_runs | merging_runs | log_runs, common, "table (for people), json, jsonl, csv, prometheus",
+        reporting | batch_runs | merging_runs | log_runs | sampling_runs, common,
+        "table (for people), json, jsonl, csv, prometheus",
         "Sets the format of the result. table: for people; json: one object; jsonl: a line per input, when it is "
         "finished, then the result; csv: the columns kind, input, scheme, bucket, count, share (an error of an input "
         "is a row); prometheus: metrics for the textfile collector of node_exporter. Default: the format that the "
@@ -801,13 +807,13 @@ constexpr std::array rows = {
                "kernel, and that shape; for each built-in scheme, all host kernels that can count it.",
                "gpuhist devices --verbose", field<&options::verbose>},
     option_row{output, "-q,--quiet", "", value_kind::flag, "",
-               with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs | log_runs, common,
-               "no progress, no hints: errors only",
+               with_buckets | repacking_runs | filtering_runs | batch_runs | merging_runs | log_runs | sampling_runs,
+               common, "no progress, no hints: errors only",
                "Prints only errors and messages of conditions on standard error: neither progress nor hints.",
                "gpuhist --quiet --format json access.log", field<&options::quiet>},
 
     option_row{engines, "--engine", "NAME", value_kind::choice, "auto cuda host gpu cpu",
-               counting_runs | batch_runs | log_runs, common, "auto, cuda (or gpu), host (or cpu)",
+               counting_runs | batch_runs | log_runs | sampling_runs, common, "auto, cuda (or gpu), host (or cpu)",
                "Selects the engine that counts. 'auto' starts on the host, and wakes a usable GPU if the cores are "
                "saturated; --stats reports the choice and the reason. 'cuda' (or 'gpu') and 'host' (or 'cpu') are "
                "forced: they never fall back to another engine. All give the same counts. Default: auto.",
@@ -885,7 +891,7 @@ constexpr std::array rows = {
                on_counting([](counting_options& o, value v) { o.memory_limit = parse_memory_limit(v); })},
 
     option_row{tuning, "--temporary-folder", "DIR", value_kind::file, "",
-               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs, rare,
+               with_buckets | filtering_runs | batch_runs | merging_runs | log_runs | sampling_runs, rare,
                "for what memory cannot hold (default: $TMPDIR)",
                "Sets the folder of the unnamed temporary file for what memory cannot hold: the results of very many "
                "inputs, and text that is not verified yet. Default: $TMPDIR, or /tmp.",
@@ -1070,6 +1076,26 @@ constexpr std::array rows = {
                "files that no run of gpuhist wrote, and outputs of other options.",
                "gpuhist repack --force access.zst -o access.zst", field<&options::force>,
                rules(decision::nothing, "filter:output-dir")},
+
+    option_row{sampling, "--size", "SIZE", value_kind::size, "", sampling_runs, common, "text to read (default: 1GiB)",
+               "Sets about how much text 'gpuhist sample' reads. Bounds are half as wide with four times the text. "
+               "Default: 1GiB.",
+               "gpuhist sample --size 256MiB -r /srv/archive", field<&options::sample_bytes>,
+               rules(decision::nothing).between(1, std::uint64_t{1} << 50U)},
+    option_row{
+        sampling, "--error", "PERCENT", value_kind::text, "", sampling_runs, common,
+        "read until no bound is farther away: 0.5%",
+        "Reads until no share differs by more than PERCENT (of all text) from its bounds, and not --size. Default: "
+        "none.",
+        "gpuhist sample --error 0.5% -r /srv/archive",
+        on_command([](options& o, value v) { o.sample_error = parse_share(v); })},
+    option_row{
+        sampling, "--seed", "N", value_kind::number, "", sampling_runs, rare, "of the random numbers",
+        "Sets the seed of the random numbers of 'gpuhist sample': the same seed chooses the same text of the same "
+        "files. The result states it. Default: a random number.",
+        "gpuhist sample --seed 1 -r /srv/archive",
+        on_command([](options& o, const option_row& row, value v) { o.seed = parse_number(v, row.rules.range); }),
+        rules(decision::nothing).between(0, std::uint64_t{1} << 53U)},
 
     option_row{general, "--config", "FILE", value_kind::file, "", every_command, common,
                "take options from a TOML file",

@@ -379,6 +379,16 @@ error_limit parse_error_limit(const std::string& typed) {
   return made;
 }
 
+double parse_share(const std::string& typed) {
+  const std::string_view number = std::string_view(typed).substr(0, typed.size() - (typed.ends_with('%') ? 1 : 0));
+  double made = 0;
+  const auto [stopped, error] = std::from_chars(number.data(), number.data() + number.size(), made);
+  if (number.empty() || error != std::errc() || stopped != number.data() + number.size() || made <= 0 || made >= 100) {
+    throw usage_error(quote(typed) + " is no percentage above 0 and below 100; give one such as 0.5%");
+  }
+  return made;
+}
+
 std::chrono::milliseconds parse_age(const std::string& typed) {
   const snapshot_interval found = parse_interval(typed);
   if (const auto* const time = std::get_if<std::chrono::milliseconds>(&found)) return *time;

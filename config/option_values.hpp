@@ -116,6 +116,9 @@ void set_step(counting_options& to, window_extent step);
 /// "none", "same", "gzip", "zstd" or "zstd:LEVEL".
 output_compression parse_compression(const std::string& typed);
 
+/// A percentage above 0 and below 100, such as "0.5%".
+double parse_share(const std::string& typed);
+
 /// A number, or a percentage such as "0.1%".
 error_limit parse_error_limit(const std::string& typed);
 

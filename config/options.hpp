@@ -21,8 +21,8 @@ using snapshot_interval = std::variant<std::chrono::milliseconds, std::uint64_t>
 
 /// The command: `gpuhist [FILE...]`, `gpuhist report RESULT...`, `gpuhist devices`, `gpuhist
 /// repack FILE...`, `gpuhist filter FILE...`, `gpuhist batch [plan] JOB`, `gpuhist merge DIR...`, `gpuhist changes
-/// [FILE...]`, `gpuhist diff A B`.
-enum class command { count, report, devices, repack, filter, batch, merge, changes, diff };
+/// [FILE...]`, `gpuhist diff A B`, `gpuhist sample [FILE...]`.
+enum class command { count, report, devices, repack, filter, batch, merge, changes, diff, sample };
 
 /// Whether a command compares lines of logs.
 constexpr bool compares_logs(command which) { return which == command::changes || which == command::diff; }
@@ -72,9 +72,13 @@ struct options {
   /// one that was not given.
   file_options run{};
 
-  std::vector<std::string> inputs;                     ///< paths; "-" is standard input; empty: standard input
-  std::optional<output_compression> compress;          ///< filter: of the outputs in output_dir; nothing: none
-  std::optional<shard_choice> shard;                   ///< batch: the part of the inputs that is counted; nothing: all
+  std::vector<std::string> inputs;             ///< paths; "-" is standard input; empty: standard input
+  std::optional<output_compression> compress;  ///< filter: of the outputs in output_dir; nothing: none
+  std::optional<shard_choice> shard;           ///< batch: the part of the inputs that is counted; nothing: all
+  std::uint64_t sample_bytes = std::uint64_t{1} << 30U;  ///< sample: bytes of text that are read, about
+  std::optional<double>
+      sample_error;  ///< sample: bounds are at most so many percent away; nothing: sample_bytes decides
+  std::optional<std::uint64_t> seed;                   ///< sample: of its random numbers; nothing: a random one
   std::uint64_t frame_size = std::uint64_t{8} << 20U;  ///< repack: bytes of text a frame, 1 to 1 GiB
   std::optional<std::string> format;                   ///< table, json, jsonl, csv, prometheus; nothing: the default
   std::optional<std::string> output;                   ///< --output: a path or "fd:N"; nothing: standard output

@@ -87,26 +87,36 @@ std::optional<table_shape> table_of(const offset_reader& read, std::uint64_t siz
   return made;
 }
 
-std::vector<split_point> points_of_table(const offset_reader& read, const table_shape& table, point_chooser chooser) {
+// Passes the begin of each frame to `visit`, until that returns false. The end of the frames; nothing: not all were
+// visited, or they do not end where the table begins.
+template <class Visit>
+std::optional<split_point> walk(const offset_reader& read, const table_shape& table, Visit visit) {
   constexpr std::size_t entries_at_once = 4096;
   std::vector<std::byte> entries(entries_at_once * table.entry_bytes);
   split_point at{.text_bytes = 0};
   for (std::uint64_t done = 0; done < table.frames;) {
     const std::uint64_t now = std::min<std::uint64_t>(entries_at_once, table.frames - done);
     const auto wanted = std::span(entries).first(now * table.entry_bytes);
-    if (read(wanted, table.entries_begin + done * table.entry_bytes) != wanted.size()) return {};
+    if (read(wanted, table.entries_begin + done * table.entry_bytes) != wanted.size()) return std::nullopt;
     for (std::size_t i = 0; i < now; ++i) {
-      if (chooser.wants(at.stored_bytes)) {
-        if (!begins_frame(read, at.stored_bytes)) return {};
-        chooser.add(at);
-      }
+      if (!visit(at)) return std::nullopt;
       ++at.frames;
       at.stored_bytes += field_at(wanted, i * table.entry_bytes);
       *at.text_bytes += field_at(wanted, i * table.entry_bytes + 4);
     }
     done += now;
   }
-  return at.stored_bytes == table.table_begin ? chooser.take() : std::vector<split_point>();
+  return at.stored_bytes == table.table_begin ? std::optional(at) : std::nullopt;
+}
+
+std::vector<split_point> points_of_table(const offset_reader& read, const table_shape& table, point_chooser chooser) {
+  const auto choose = [&](const split_point& at) {
+    if (!chooser.wants(at.stored_bytes)) return true;
+    if (!begins_frame(read, at.stored_bytes)) return false;
+    chooser.add(at);
+    return true;
+  };
+  return walk(read, table, choose) ? chooser.take() : std::vector<split_point>();
 }
 
 // A skippable frame whose content is the size of the frame after it, before each frame.
@@ -144,6 +154,11 @@ std::vector<std::byte> zstd_seek_table(std::span<const seekable_frame> frames) {
   table.push_back(has_checksums);
   put(table, seek_table_magic);
   return table;
+}
+
+std::optional<split_point> zstd_end_of_frames(const offset_reader& read, std::uint64_t size) {
+  const auto table = table_of(read, size);
+  return table ? walk(read, *table, [](const split_point&) { return true; }) : std::nullopt;
 }
 
 std::vector<split_point> zstd_split_points(const offset_reader& read, std::uint64_t size, std::uint64_t apart) {

@@ -52,4 +52,8 @@ using offset_reader = std::function<std::size_t(std::span<std::byte>, std::uint6
 /// magic number; only decoding shows whether the frame before it ends there. Throws what `read` throws.
 std::vector<split_point> zstd_split_points(const offset_reader& read, std::uint64_t size, std::uint64_t apart);
 
+/// The end of all frames, with the bytes of their text, by the seek table. Nothing: there is none, or it is not
+/// consistent with the size. Throws what `read` throws.
+std::optional<split_point> zstd_end_of_frames(const offset_reader& read, std::uint64_t size);
+
 }  // namespace gpuhist::io
