@@ -63,6 +63,9 @@ struct formula_context {
   report::gates::line_names* lines = nullptr;  ///< facts of lines; null: formulas are not evaluated for lines
 };
 
+/// Names that a formula may have besides those of buckets and measures; for messages.
+std::vector<std::string_view> possible_names(const formula_context& known);
+
 /// The value of `option`. Throws for unknown names, and for measures that need a baseline or pairs if there are none.
 report::gates::formula resolve_formula(std::string_view option, const std::string& text, const formula_context& known);
 report::gates::condition resolve_condition(std::string_view option, const std::string& text,

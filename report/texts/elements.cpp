@@ -207,13 +207,11 @@ std::size_t number_of_runs(std::string_view text, Inner inner, IsInner is_inner)
         continue;
       }
     }
-    do {  // beyond ASCII, up to the next character of ASCII
-      const character next = character_at(text.substr(at));
-      const bool is_inside = is_inner(next);
-      if ((next.traits & trait::space) == 0 && (!is_inside || !continues)) ++number;
-      continues = is_inside;
-      at += next.bytes;
-    } while (at < text.size() && static_cast<unsigned char>(text[at]) >= ascii_traits.size());
+    const character next = character_at(text.substr(at));
+    const bool is_inside = is_inner(next);
+    if ((next.traits & trait::space) == 0 && (!is_inside || !continues)) ++number;
+    continues = is_inside;
+    at += next.bytes;
   }
   return number + begins.number();
 }

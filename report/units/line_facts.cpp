@@ -1,5 +1,7 @@
 #include "report/units/line_facts.hpp"
 
+#include "report/units/characters_of.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -8,10 +10,6 @@ namespace gpuhist::report::units {
 namespace {
 
 constexpr std::size_t kept_bytes = std::size_t{1} << 20U;  // of the buffers of an open line
-
-std::string_view as_characters(std::span<const std::byte> text) {
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
-}
 
 }  // namespace
 
@@ -44,7 +42,7 @@ line_facts::line_facts(const line_reading& plan, char delimiter, std::optional<s
 }
 
 void line_facts::read(std::span<const std::byte> text, std::span<const std::uint32_t> ends) {
-  text_ = as_characters(text);
+  text_ = characters_of(text);
   ends_.assign(ends.begin(), ends.end());
   lines_ = ends.size();
   if (matches_) find_matches();
@@ -58,7 +56,7 @@ void line_facts::read(std::span<const std::byte> text, std::span<const std::uint
 void line_facts::read_texts(std::span<const std::byte> measured, std::span<const std::uint32_t> ends,
                             std::optional<std::byte> end, texts::text_reader::encoding known) {
   if (!texts_) return;
-  const std::string_view all = as_characters(measured);
+  const std::string_view all = characters_of(measured);
   std::uint32_t begin = 0;
   for (std::size_t line = 0; line < ends.size(); begin = ends[line++]) {
     std::string_view text = all.substr(begin, ends[line] - begin);
@@ -82,8 +80,8 @@ std::string line_facts::fault() const {
 }
 
 void line_facts::extend_open(std::span<const std::byte> text) {
-  if (part_) return part_->add_text(as_characters(text));
-  open_ += as_characters(text).substr(0, std::min(text.size(), plan_.max_bytes - open_.size()));
+  if (part_) return part_->add_text(characters_of(text));
+  open_ += characters_of(text).substr(0, std::min(text.size(), plan_.max_bytes - open_.size()));
 }
 
 // A line that was cut has no delimiter.

@@ -1,5 +1,7 @@
 #include "report/units/line_grouper.hpp"
 
+#include "report/units/characters_of.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -8,10 +10,6 @@
 
 namespace gpuhist::report::units {
 namespace {
-
-std::string_view bytes_in(std::span<const std::byte> text) {
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
-}
 
 // Of a line of a batch.
 unit_place place_in(const unit_batch& batch, std::size_t line, const unit_place& first) {
@@ -77,8 +75,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
     if (values_) add_values_of(batch, line, place);
     if (!plan_.shown_matches.empty()) {
       const std::span<const std::byte> text = batch.text_of(line, line);
-      note_matched(facts, line, [&] { return place_in(batch, line, first); },
-                   {reinterpret_cast<const char*>(text.data()), text.size()});
+      note_matched(facts, line, [&] { return place_in(batch, line, first); }, characters_of(text));
     }
     if (plan_.finds_changes && !found_.has_line_before(place, time_)) {
       note_first(facts, line, place, place_in(batch, line, first));
@@ -95,7 +92,7 @@ void line_grouper::add(unit_batch& batch, std::span<const double> holds, const u
 }
 
 void line_grouper::extend_open(std::span<const std::byte> text) {
-  if (open_characters_) open_characters_->add(bytes_in(text));
+  if (open_characters_) open_characters_->add(characters_of(text));
 }
 
 void line_grouper::end_open() {
@@ -109,7 +106,7 @@ void line_grouper::add_open(unit_batch& batch, const gpu::tally& counts, const u
   line_facts& facts = *batch.facts();
   note_line(facts, 0, place.number);
   if (open_characters_) {
-    if (batch.fields() != nullptr) open_characters_->add(bytes_in(batch.measured(0)));
+    if (batch.fields() != nullptr) open_characters_->add(characters_of(batch.measured(0)));
     open_characters_->end();
     return flush_characters(*open_characters_, facts, 0, place.number);
   }
@@ -257,7 +254,7 @@ void line_grouper::add_characters(unit_batch& batch, std::span<const double> hol
   for (std::size_t line = 0; line < batch.size(); ++line) {
     note_line(facts, line, first.number + line);
     if (!holds.empty() && !meter_.plan().counts_in_groups(holds[line])) continue;
-    characters_->add(bytes_in(batch.measured(line)));
+    characters_->add(characters_of(batch.measured(line)));
     characters_->end();
     if (has_keys) flush_characters(*characters_, facts, line, first.number + line);
   }

@@ -1,5 +1,6 @@
 #include "report/units/line_values.hpp"
 
+#include "report/units/characters_of.hpp"
 #include "report/units/unit_meter.hpp"
 
 #include <cstring>
@@ -9,10 +10,6 @@ namespace gpuhist::report::units {
 namespace {
 
 constexpr std::size_t max_values = std::size_t{1} << 20U;  // bytes; one more value may follow
-
-std::string_view characters(std::span<const std::byte> text) {
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
-}
 
 }  // namespace
 
@@ -25,7 +22,7 @@ line_values::line_values(const field_of_lines& field, std::span<const texts::rew
 std::size_t line_values::read(std::span<const std::byte> text, std::span<std::uint32_t> ends,
                               std::uint64_t first_line) {
   clear();
-  const std::string_view all = characters(text);
+  const std::string_view all = characters_of(text);
   std::size_t lines = 0;
   for (std::size_t begin = 0; lines < ends.size() && values_.size() < max_values; ++lines) {
     const std::size_t last = all.find('\n', begin);
@@ -42,7 +39,7 @@ void line_values::extend_open(std::span<const std::byte> text) {
   if (open_is_too_long_) {
     std::string().swap(open_);
   } else {
-    open_ += characters(text);
+    open_ += characters_of(text);
   }
 }
 

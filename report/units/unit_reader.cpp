@@ -1,6 +1,7 @@
 #include "report/units/unit_reader.hpp"
 
 #include "gpu/host/kernel.hpp"
+#include "report/units/characters_of.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -44,10 +45,6 @@ std::string text_of(const lines_without_field& found, const std::string& field) 
       "line " + std::to_string(found.first_line) + " is without field '" + field + "': " + found.first_cause;
   if (found.lines > 1) text += "; " + std::to_string(found.lines) + " lines are without field";
   return text;
-}
-
-std::string_view characters_of(std::span<const std::byte> text) {
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -822,8 +819,7 @@ counted_unit unit_reader::counted_in_batch(std::size_t unit) {
   made.rules = holding_;
   if (batch_.is_absent(unit)) made.field = measured_field{.cause = "no value"};
   if (!meter_.plan().shows_text) return made;
-  const std::span<const std::byte> text = batch_.text_of(unit, unit);
-  made.text.emplace(reinterpret_cast<const char*>(text.data()), text.size());
+  made.text.emplace(characters_of(batch_.text_of(unit, unit)));
   return made;
 }
 
