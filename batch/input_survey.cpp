@@ -95,7 +95,14 @@ surveyed_format settle(const library::counting_plan& planned, const std::string&
   if (!found.archive) {
     std::vector<std::byte> text;
     if (is_compressed) text = text_of_front(planned, outer, front);
-    kind = io::settle_archive(name, is_compressed ? text : front, pipeline::rules_of(planned)).kind;
+    const io::content_rules rules = pipeline::rules_of(planned);
+    const io::settled_archive settled_as =
+        io::identify_text(name, is_compressed ? text : front, is_compressed ? &outer : nullptr, rules);
+    kind = settled_as.kind;
+    if (settled_as.encoding != io::text_encoding::utf8) {
+      made.outer = &io::encoded_format(settled_as.encoding, &outer);
+      made.name = made.outer->name;
+    }
   }
   if (kind == io::archive_kind::none) return made;
   made.has_members = true;

@@ -57,15 +57,23 @@ constexpr std::array input_formats = {
     entry{"zstd", "frames, skippable frames, seek tables; --zstd-dictionary"},
     entry{"gzip", "members; also BGZF"},
     entry{"xz", "streams of blocks"},
-    entry{"lzma", "the predecessor of xz; 'auto' knows it by the names .lzma and .tlz"},
+    entry{"lzma", "the predecessor of xz; 'auto' knows it by .lzma and .tlz"},
     entry{"lzip", "members"},
     entry{"bzip2", "streams of blocks"},
     entry{"lz4", "frames"},
     entry{"compress", ".Z files of Unix"},
+    entry{"snappy", "the framing format (.sz)"},
+    entry{"hadoop-snappy", "blocks of Hadoop; 'auto' knows them by the name .snappy"},
+    entry{"hadoop-lz4", "blocks of Hadoop; 'auto' does not know them"},
+    entry{"brotli", "one stream; 'auto' knows it by the name .br"},
+    entry{"zlib", "streams; 'auto' knows them if their first bytes decode"},
+    entry{"deflate", "one stream without a header; 'auto' does not know it"},
     entry{"tar", "counts each file in the archive; also compressed (.tar.gz)"},
     entry{"zip", "counts each file in the archive"},
     entry{"7z", "counts each file in the archive"},
     entry{"cpio", "counts each file in the archive; also compressed"},
+    entry{"ar", "counts each file; a Debian package: those in its archives"},
+    entry{"rpm", "counts each file in the package"},
 };
 
 constexpr std::array windows = {
@@ -366,7 +374,7 @@ std::string about_events() {
 
 std::string about_formats() {
   return "Formats of reports (--format FORMAT):\n" + listed(report_formats, 12) +
-         "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 12) + "\n" +
+         "\nFormats of inputs (--input-format FORMAT):\n" + listed(input_formats, 15) + "\n" +
          wrapped(
              "Except with auto and raw, every input must have this format. With auto the content decides; a notice "
              "says where the name of the input promises another format. tar, zip, 7z and cpio are archives: each file "

@@ -207,15 +207,18 @@ constexpr std::array rows = {
                on_run([](file_options& o, value v) { trees_in(o).follow_symlinks = v == "true"; }),
                rules(decision::nothing, "recursive")},
     option_row{inputs, "--input-format", "FORMAT", value_kind::choice,
-               "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress tar zip 7z cpio",
+               "auto raw zstd gzip xz lzma lzip bzip2 lz4 compress snappy hadoop-snappy hadoop-lz4 brotli zlib deflate "
+               "tar zip 7z cpio ar rpm",
                reading_runs | batch_runs | log_runs, common, "auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio",
-               "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, "
-               "7z or cpio. 'auto' detects the format of each input by its content; a notice says where its name "
+               "Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, snappy, "
+               "hadoop-snappy, hadoop-lz4, brotli, zlib, deflate, tar, zip, 7z, cpio, ar or rpm. 'auto' detects the "
+               "format of each input by its content; a notice says where its name "
                "promises another one (--strict-names). 'raw' counts the bytes without decoding, also those of "
-               "archives. 'zstd', 'gzip', 'xz', 'lzip', 'bzip2', 'lz4' and 'compress' require that format, and count "
-               "the decompressed bytes, even if these are an archive. So does 'lzma', the predecessor of xz: it has no "
-               "magic number, so 'auto' recognises it by the names .lzma and .tlz only. 'tar', 'zip', '7z' and 'cpio' "
-               "count the members of such archives, compressed or not. Default: auto.",
+               "archives. The names of compressed formats require that format, and count the decompressed bytes, even "
+               "if these are an archive. Some have no magic number, so 'auto' recognises them only by name: 'lzma' by "
+               ".lzma and .tlz, 'brotli' by .br, 'hadoop-snappy' by .snappy; never 'hadoop-lz4' and 'deflate'. 'tar', "
+               "'zip', '7z', 'cpio', 'ar' and 'rpm' count the members of such archives, compressed or not. Default: "
+               "auto.",
                "gpuhist --input-format raw backup.zst", field<&file_options::format>, rules(decision::text)},
     option_row{inputs, "--zstd-dictionary", "FILE", value_kind::file, "", reading_runs | batch_runs | log_runs, rare,
                "dictionary of the zstd archives",
@@ -245,14 +248,28 @@ constexpr std::array rows = {
         "Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such "
         "as text named .gz. Without this option the content decides, and a notice names the difference.",
         "gpuhist --strict-names -r incoming/", field<&file_options::strict_names>, rules(decision::counts)},
-    option_row{inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
-               "refuse compressed data that is not read",
-               "Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that "
-               "gpuhist does not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, "
-               "volumes of split archives). Without this option its bytes are counted as they are, and a notice names "
-               "the format and a command that decodes it. brotli and the snappy of Hadoop are recognised by their "
-               "suffixes only, .br and .snappy.",
-               "gpuhist --fail-on-unknown -r logs/", field<&file_options::fail_on_unknown>, rules(decision::counts)},
+    option_row{
+        inputs, "--text-encoding", "NAME", value_kind::choice, "auto utf-8 utf-16 utf-16le utf-16be",
+        text_runs | batch_runs | log_runs, rare, "encoding of the text: auto, utf-8, utf-16, ...",
+        "Sets the encoding of the text of all inputs, after decompression. Text in UTF-16 is converted to UTF-8, "
+        "which is counted: bytes, lines, words, units and their offsets are those of the text in UTF-8, without "
+        "its byte order mark. Surrogates without a partner, and an incomplete character at the end, are counted "
+        "as U+FFFD, with a notice. 'auto' takes a text with a byte order mark of UTF-16 as UTF-16, and others as "
+        "they are. 'utf-8' counts all as they are. 'utf-16' takes the byte order of the mark, or else little "
+        "endian, as 'utf-16le'; 'utf-16be' is big endian. Default: auto.",
+        "gpuhist --text-encoding utf-16le windows.log", on_run([](file_options& o, const option_row& row, value v) {
+          using enum text_encoding;
+          o.encoding = chosen(row, v, {automatic, utf8, utf16, utf16le, utf16be});
+        }),
+        rules(decision::text)},
+    option_row{
+        inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,
+        "refuse what looks compressed in no known format",
+        "Refuses an input, or a member of an archive, whose first bytes look compressed or encrypted, and are of "
+        "no format that gpuhist knows. Without this option its bytes are counted as they are, with a notice. "
+        "Known formats that gpuhist does not read (Parquet, rar, journals of systemd, ...) are always refused, "
+        "unless --input-format raw is given.",
+        "gpuhist --fail-on-unknown -r logs/", field<&file_options::fail_on_unknown>, rules(decision::counts)},
     option_row{
         inputs, "--follow", "", value_kind::flag, "", counting_runs, rare,
         "count what is appended to files, until a signal",

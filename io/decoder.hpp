@@ -102,6 +102,9 @@ class decoder {
   /// The clause of fault() without the offsets.
   [[nodiscard]] virtual std::string fault_cause() const { return fault(0); }
 
+  /// Called when the input has ended, before missing_at_end(): whether fill() without input delivers more text.
+  [[nodiscard]] virtual bool end_input() { return false; }
+
   /// Called when the input has ended. Empty if the decoder is at the end of a frame after which an input may end, or if
   /// its format has no end mark and the frame may end here (such a frame counts as verified). Otherwise a clause, as
   /// fault() returns it, which names the missing or wrong part.

@@ -3,17 +3,22 @@
 
 #include "io/archive/volume_name.hpp"
 #include "io/archive/zip_records.hpp"
+#include "io/brotli/brotli_decoder.hpp"
+#include "io/byte_entropy.hpp"
 #include "io/bzip2/bzip2_decoder.hpp"
 #include "io/bzip2/bzip2_parts.hpp"
 #include "io/compress/compress_decoder.hpp"
 #include "io/failure.hpp"
 #include "io/frame_magic.hpp"
+#include "io/gzip/deflate_decoder.hpp"
 #include "io/gzip/gzip_decoder.hpp"
 #include "io/gzip/gzip_splitter.hpp"
 #include "io/gzip/zlib_head.hpp"
 #include "io/lz4/lz4_decoder.hpp"
 #include "io/lz4/lz4_parts.hpp"
+#include "io/snappy/snappy_decoder.hpp"
 #include "io/splitter.hpp"
+#include "io/utf16/utf16_decoder.hpp"
 #include "io/xz/lzip_decoder.hpp"
 #include "io/xz/xz_decoder.hpp"
 #include "io/xz/xz_parts.hpp"
@@ -87,6 +92,21 @@ constexpr magic_number exactly(std::string_view text) {
 constexpr magic_number skippable_magic() {
   magic_number result = exactly({0x50, 0x2A, 0x4D, 0x18});
   result.mask[0] = 0xF0;
+  return result;
+}
+
+/// Zstandard before version 0.8: 1E or 22 to 27, B5 2F FD.
+constexpr magic_number old_zstd_magic() {
+  magic_number result = exactly({0x20, 0xB5, 0x2F, 0xFD});
+  result.mask[0] = 0xF8;
+  return result;
+}
+
+/// "SEQ" and a version from 0 to 7.
+constexpr magic_number sequence_file_magic() {
+  magic_number result = exactly({'S', 'E', 'Q', 0});
+  result.mask[3] = 0xF8;
+  result.letters = 3;
   return result;
 }
 
@@ -204,41 +224,75 @@ std::vector<format_row> compressed_formats() {
 
 std::vector<format_row> rare_formats() {
   return {
-      row_of({.name = "lzop", .readable = false, .hint = "decompress it first: lzop -dc FILE | gpuhist"},
-             {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})}, {".lzo", ".tzo"}),
-      row_of({.name = "zlib", .readable = false, .hint = "decompress it first: pigz -dc < FILE | gpuhist"},
-             {},  // see zlib_head.hpp
-             {".zz", ".zlib"}),
       row_of({.name = "compress",
               .readable = true,
               .make_decoder = make_compress_decoder,
               .make_splitter = make_whole_splitter},
              {compress_magic()}, {".Z", ".taZ"}),
+      row_of({.name = "snappy",
+              .readable = true,
+              .make_decoder = make_snappy_decoder,
+              .make_splitter = make_snappy_splitter,
+              .frame_magic = snappy_identifier},
+             {exactly({0xFF, 0x06, 0x00, 0x00, 's', 'N', 'a', 'P', 'p', 'Y'})}, {".sz", ".snappy"}),
+      // those that follow have no magic number: only a name identifies them
+      row_of({.name = "hadoop-snappy",
+              .readable = true,
+              .make_decoder = make_hadoop_snappy_decoder,
+              .make_splitter = make_whole_splitter},
+             {}, {".snappy"}),
+      row_of({.name = "hadoop-lz4",
+              .readable = true,
+              .make_decoder = make_hadoop_lz4_decoder,
+              .make_splitter = make_whole_splitter},
+             {}, {}),
+      row_of({.name = "brotli",
+              .readable = true,
+              .make_decoder = make_brotli_decoder,
+              .make_splitter = make_whole_splitter},
+             {}, {".br"}),
+      row_of(
+          {.name = "zlib", .readable = true, .make_decoder = make_zlib_decoder, .make_splitter = make_whole_splitter},
+          {}, {".zz", ".zlib"}),  // see zlib_head.hpp
+      row_of({.name = "deflate",
+              .readable = true,
+              .make_decoder = make_deflate_decoder,
+              .make_splitter = make_whole_splitter},
+             {}, {}),
   };
 }
 
-/// Their bytes are counted as they are, with a notice. The name is what an input holds, and the hint a command that
-/// passes its text on.
-std::vector<format_row> unknown_formats() {
+/// The name is what an input holds, and the hint a command that passes its text on.
+std::vector<format_row> refused_formats() {
   const auto row = [](std::string_view name, std::string_view command, std::vector<magic_number> magics,
                       std::vector<std::string_view> suffixes) {
-    return row_of({.name = name, .hint = command, .counted = true}, std::move(magics), std::move(suffixes));
+    return row_of({.name = name, .hint = command}, std::move(magics), std::move(suffixes));
   };
   return {
-      row("brotli data", "brotli -dc FILE | gpuhist", {}, {".br"}),
-      row("snappy data", "snzip -dc FILE | gpuhist", {exactly({0xFF, 0x06, 0x00, 0x00, 's', 'N', 'a', 'P'})}, {".sz"}),
-      row("Hadoop snappy data", "snzip -t hadoop-snappy -dc FILE | gpuhist", {}, {".snappy"}),
+      row("lzop data", "lzop -dc FILE | gpuhist", {exactly({0x89, 'L', 'Z', 'O', 0x00, 0x0D, 0x0A, 0x1A})},
+          {".lzo", ".tzo"}),
       row("lrzip data", "lrzip -q -d -o - FILE | gpuhist", {word("LRZI")}, {".lrz"}),
+      row("bzip3 data", "bzip3 -dc < FILE | gpuhist", {word("BZ3v1")}, {".bz3"}),
+      row("LZFSE data", "lzfse -decode -i FILE | gpuhist", {word("bvx2"), word("bvx1"), word("bvxn"), word("bvx-")},
+          {".lzfse"}),
+      row("data of Zstandard before 0.8", "zstd -dc FILE | gpuhist",
+          {old_zstd_magic(), exactly({0x1E, 0xB5, 0x2F, 0xFD})}, {}),
       row("a rar archive", "unrar p -inul FILE | gpuhist", {exactly({'R', 'a', 'r', '!', 0x1A, 0x07})}, {".rar"}),
-      row("an rpm package", "rpm2cpio FILE | gpuhist", {exactly({0xED, 0xAB, 0xEE, 0xDB})}, {}),
-      row("a Debian package", "dpkg-deb --fsys-tarfile FILE | gpuhist", {exactly("!<arch>\ndebian-binary   ")}, {}),
-      row("Parquet data", "duckdb -csv -c \"FROM 'FILE'\" | gpuhist", {word("PAR1")}, {}),
+      row("a zpaq archive", "zpaq extract FILE -to text && gpuhist -r text",
+          {exactly({'7', 'k', 'S', 't', 0xA0, 0x31, 0x83, 0xD3}), word("zPQ")}, {".zpaq"}),
+      row("a cabinet", "bsdtar -xOf FILE | gpuhist", {exactly({'M', 'S', 'C', 'F', 0, 0, 0, 0})}, {".cab"}),
+      row("a xar archive", "bsdtar -xOf FILE | gpuhist", {exactly({'x', 'a', 'r', '!', 0})}, {".xar"}),
+      row("a squashfs image", "sqfs2tar FILE | gpuhist", {word("hsqs")}, {".squashfs"}),
+      row("Parquet data", "duckdb -csv -c \"FROM 'FILE'\" | gpuhist", {word("PAR1"), word("PARE")}, {}),
       row("ORC data", "orc-contents FILE | gpuhist", {word("ORC")}, {}),
       row("Arrow data",
           "python3 -c \"import sys, pyarrow.csv, pyarrow.feather as f; "
           "pyarrow.csv.write_csv(f.read_table('FILE'), sys.stdout.buffer)\" | gpuhist",
           {word("ARROW1"), word("FEA1")}, {}),
+      row("Avro data", "fastavro FILE | gpuhist", {exactly({'O', 'b', 'j', 1})}, {}),
+      row("a Hadoop sequence file", "hadoop fs -text FILE | gpuhist", {sequence_file_magic()}, {}),
       row("a systemd journal", "journalctl --file FILE -o cat | gpuhist", {word("LPKSHHRH")}, {}),
+      row("a Windows event log", "evtx_dump FILE | gpuhist", {exactly({'E', 'l', 'f', 'F', 'i', 'l', 'e', 0})}, {}),
   };
 }
 
@@ -248,21 +302,67 @@ std::vector<format_row> archives() {
       row_of({.name = "zip", .readable = true, .archive = archive_kind::zip}, {}, {}),
       row_of({.name = "7z", .readable = true, .archive = archive_kind::seven_zip}, {}, {}),
       row_of({.name = "cpio", .readable = true, .archive = archive_kind::cpio}, {}, {}),
+      row_of({.name = "ar", .readable = true, .archive = archive_kind::ar}, {}, {}),
+      row_of({.name = "rpm", .readable = true, .archive = archive_kind::rpm}, {}, {}),
   };
 }
 
 std::vector<format_row> all_formats() {
   std::vector<format_row> all;
   all.push_back({.shown = {.name = "raw", .readable = true, .is_plain = true}, .magics = {}, .suffixes = {}});
-  for (auto* const make_rows : {&compressed_formats, &rare_formats, &unknown_formats, &archives}) {
+  for (auto* const make_rows : {&compressed_formats, &rare_formats, &refused_formats, &archives}) {
     std::ranges::move(make_rows(), std::back_inserter(all));
   }
   return all;
 }
 
+/// The formats of text in UTF-16: in the first row not compressed, and then in each compression.
+struct encoded_formats {
+  struct row {
+    std::string name;
+    const format* compression = nullptr;
+    format shown;
+  };
+
+  explicit encoded_formats(text_encoding order);
+
+  std::vector<row> rows;
+};
+
 const std::vector<format_row>& table() {
   static const std::vector<format_row> rows = all_formats();
   return rows;
+}
+
+// Frames cannot be decoded apart: a character may begin in one and end in the next.
+format in_encoding(const format* compression, text_encoding order) {
+  format made = compression != nullptr ? *compression : format{.name = {}, .readable = true};
+  const auto decode = compression != nullptr ? compression->make_decoder : make_stored_decoder;
+  made.make_decoder = [decode, order](const decoder_limits& limits) {
+    return make_utf16_decoder(decode(limits), order);
+  };
+  made.make_splitter = make_whole_splitter;
+  made.on_device = made.has_split_points = false;
+  if (made.parts.splitter_divides) made.parts = {};
+  made.is_encoding = true;
+  return made;
+}
+
+encoded_formats::encoded_formats(text_encoding order) {
+  const std::string name = order == text_encoding::utf16be ? "utf-16be" : "utf-16le";
+  rows.push_back({.name = name, .compression = nullptr, .shown = in_encoding(nullptr, order)});
+  for (const format_row& each : table()) {
+    if (each.shown.make_decoder == nullptr) continue;
+    rows.push_back({.name = name + "." + std::string(each.shown.name),
+                    .compression = &each.shown,
+                    .shown = in_encoding(&each.shown, order)});
+  }
+  for (row& each : rows) each.shown.name = each.name;  // they move no more
+}
+
+// Whether more bytes decide whether there is a mark.
+bool may_be_mark(std::span<const std::byte> head) {
+  return !head.empty() && head.size() < 4 && (head[0] == std::byte{0xFF} || head[0] == std::byte{0xFE});
 }
 
 // Compares the bytes that both have.
@@ -332,6 +432,21 @@ promise promise_of(std::string_view name) {
   return {};
 }
 
+// Whether content that may be text is of a format without a magic number: it decodes, a short one to its end.
+bool decodes(const format& named, std::span<const std::byte> head) {
+  if (named.make_decoder == nullptr) return false;
+  const std::unique_ptr<decoder> own = named.make_decoder({});
+  std::array<std::byte, text_head_bytes> text{};
+  fill_result got{.status = fill_status::output_full};
+  std::span<const std::byte> in = head;
+  while (got.status == fill_status::output_full || (got.status == fill_status::frame_verified && !in.empty())) {
+    got = own->fill(in, text);
+    in = in.subspan(got.consumed);
+  }
+  const bool has_ended = got.status == fill_status::frame_verified && in.empty();
+  return has_ended || (got.status == fill_status::needs_input && head.size() >= text_head_bytes);
+}
+
 /// The promised format that the content has, or null. A format without a magic number matches content that has no other
 /// format.
 const format* matching_format(const promise& promised, std::span<const std::byte> head) {
@@ -342,8 +457,8 @@ const format* matching_format(const promise& promised, std::span<const std::byte
     if (row.magics.empty() && (row.shown.name != "zlib" || has_zlib_begin(head))) without_magic = &row.shown;
   }
   const bool may_have_no_magic =
-      !head.empty() && detect(head).is_plain && !may_be_text(head) && detect_archive(head) == archive_kind::none;
-  return may_have_no_magic ? without_magic : nullptr;
+      without_magic != nullptr && !head.empty() && detect(head).is_plain && detect_archive(head) == archive_kind::none;
+  return may_have_no_magic && (!may_be_text(head) || decodes(*without_magic, head)) ? without_magic : nullptr;
 }
 
 // Of the skippable frames that the head begins with, as far as their sizes are known: they may be more than it has.
@@ -381,66 +496,51 @@ bool may_begin(const promise& promised, std::span<const std::byte> head) {
   });
 }
 
-identity counted_as_they_are(const std::string& cause, const std::string& remedy, const content_rules& rules) {
-  return {
-      table().front().shown,
-      noted(notice_kind::unknown_compression,
-            {.cause = cause, .consequence = "its bytes are counted as they are; " + remedy, .remedy = remedy}, rules),
-      archive_kind::none};
+// What an input holds: "zstd data", "a rar archive".
+std::string content_of(const format& found) {
+  if (found.is_encoding) return "UTF-16 text";
+  return std::string(found.name) + (found.readable ? " data" : "");
 }
 
-identity unknown(const format& found, bool is_promised, const content_rules& rules) {
-  const std::string holds = "holds " + std::string(found.name);
-  if (rules.strict_names && !is_promised) {
-    (void)noted(notice_kind::name_differs, {holds, "", "rename it"}, rules);
-  }
-  return counted_as_they_are(holds + " that gpuhist does not read", "to count its text: " + std::string(found.hint),
-                             rules);
+[[noreturn]] void refuse(const std::string& cause, const std::string& remedy, std::string_view as_it_is = "raw") {
+  throw input_error(
+      cause + "; " + remedy + " (to count its bytes as they are: --input-format " + std::string(as_it_is) + ")", 0,
+      failure_kind::refused);
 }
 
 // The end of the name and the content do not agree.
 identity differing(const promise& promised, const format& found, std::span<const std::byte> head,
                    const content_rules& rules) {
   const std::string named = "is named " + std::string(promised.suffix) + " but ";
-  if (head.empty() && promised.first->shown.counted) return {found};
   if (head.empty()) throw input_error(named + "is empty", 0, failure_kind::damaged);
   const auto note = [&](const std::string& content, const std::string& consequence) {
     return identity{found, noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
   };
   if (!found.is_plain) {
-    const std::string name(found.name);
-    return note("holds " + name + " data", "it is read as " + name);
+    return note("holds " + content_of(found), "it is read as " + std::string(found.name));
   }
   if (const archive_kind kind = detect_archive(head); kind != archive_kind::none) {
-    return note("holds a " + std::string(name_of(kind)) + " archive", "it is read as one");
+    return note("holds " + archive_text(kind), "it is read as one");
   }
   if (may_be_text(head) && !may_begin(promised, head)) return note("holds text", "it is counted as text");
-  if (promised.first->shown.counted) {
-    return note("does not hold " + std::string(promised.first->shown.name), "its bytes are counted as they are");
-  }
   if (rules.skip_damage && promised.first->shown.readable) return {promised.first->shown};
-  throw input_error(named + "does not hold " + std::string(promised.first->shown.name) +
-                        " data; to count its bytes as they are, rename it or give --input-format raw",
+  throw input_error(named + "does not hold " + content_of(promised.first->shown) +
+                        "; to count its bytes as they are, rename it or give --input-format raw",
                     0, failure_kind::damaged);
 }
 
-/// The notice for decompressed content that is not text but of a format of the table. `outer`: the name of the format
-/// around it; `name`: of the input, with the suffix of that format or without. Throws input_error if the rules refuse
-/// it.
-std::optional<notice> notice_of_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head,
-                                      const content_rules& rules) {
+/// Refuses decompressed content that is of a format of the table, because one compression is decoded. `outer`: the name
+/// of the format around it; `name`: of the input, with the suffix of that format or without.
+void refuse_inner(std::string_view outer, std::string_view name, std::span<const std::byte> head) {
   if (const promise around = promise_of(name); around.first != nullptr && around.first->shown.name == outer) {
     name.remove_suffix(around.suffix.size());
   }
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
   const format& found = matching == nullptr ? detect_all(head) : *matching;
-  if (found.is_plain) return std::nullopt;
-  const std::string inner = std::string(found.name) + (found.counted ? "" : " data");
-  return counted_as_they_are(
-             "holds " + inner + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
-             "to count its text, decompress it once and give gpuhist the result", rules)
-      .notice;
+  if (found.is_plain) return;
+  refuse("holds " + content_of(found) + " within " + std::string(outer) + " data, of which gpuhist decodes one layer",
+         "to count its text, decompress it once and give gpuhist the result", outer);
 }
 
 }  // namespace
@@ -461,19 +561,32 @@ std::size_t bytes_for_format(std::span<const std::byte> head) {
     return std::ranges::any_of(row.magics,
                                [head](const magic_number& magic) { return may_still_begin_with(head, magic); });
   });
-  return may_have_magic || looks_like_zlib(head) == zlib_verdict::perhaps ? archive_head_bytes : 0;
+  if (may_have_magic || may_be_mark(head) || looks_like_zlib(head) == zlib_verdict::perhaps) return archive_head_bytes;
+  if (head.size() >= sampled_bytes || may_be_text(head) || !detect(head).is_plain) return 0;
+  if (head.size() < archive_head_bytes) return archive_head_bytes;
+  return looks_random(head) ? sampled_bytes : 0;
 }
 
 const format* promised_by(std::string_view name) {
   const promise promised = promise_of(name);
-  return promised.first == nullptr || promised.first->shown.counted ? nullptr : &promised.first->shown;
+  return promised.first == nullptr ? nullptr : &promised.first->shown;
 }
 
 const format* format_named(std::string_view name) {
+  for (const text_encoding order : {text_encoding::utf16le, text_encoding::utf16be}) {
+    if (encoded_format(order).name == name) return &encoded_format(order);
+  }
   for (const format_row& row : table()) {
     if (row.shown.readable && row.shown.name == name) return &row.shown;
   }
   return nullptr;
+}
+
+const format& encoded_format(text_encoding encoding, const format* compression) {
+  static const encoded_formats little(text_encoding::utf16le);
+  static const encoded_formats big(text_encoding::utf16be);
+  const encoded_formats& all = encoding == text_encoding::utf16be ? big : little;
+  return std::ranges::find(all.rows, compression, &encoded_formats::row::compression)->shown;
 }
 
 std::vector<std::string_view> input_format_names() {
@@ -497,36 +610,43 @@ bool may_be_text(std::span<const std::byte> head) {
 identity identify(std::string_view name, std::span<const std::byte> head, const format* forced,
                   const content_rules& rules) {
   if (forced != nullptr && forced->archive != archive_kind::none) {
-    identity made = identify({}, head, nullptr, rules);
-    if (!made.archive) made.archive = forced->archive;
-    return made;
+    return {identify({}, head, nullptr).format, {}, forced->archive};
   }
-  if (forced != nullptr) return {*forced, {}, archive_kind::none};  // if it is wrong, its decoder reports the error
+  if (forced != nullptr) {  // if it is wrong, its decoder reports the error
+    const bool is_named = rules.encoding != text_encoding::by_mark;
+    const text_encoding encoding =
+        forced->is_plain && is_named ? encoding_of(head, rules.encoding) : text_encoding::utf8;
+    return {encoding == text_encoding::utf8 ? *forced : encoded_format(encoding), {}, archive_kind::none};
+  }
   const promise promised = promise_of(name);
   const format* const matching = promised.first == nullptr ? nullptr : matching_format(promised, head);
-  const format& found = matching == nullptr ? detect_all(head) : *matching;
-  const bool is_opaque =
-      found.counted || (found.is_plain && !may_be_text(head) && detect_archive(head) == archive_kind::none);
-  const bool may_be_volume = is_opaque || has_magic(head, zip_split_magic);
-  if (const auto volume = may_be_volume ? volume_named(name) : std::nullopt) {
-    return counted_as_they_are(volume->cause(), volume->remedy, rules);
-  }
-  if (found.counted) return unknown(found, promised.first == nullptr || matching != nullptr, rules);
+  const format& by_content = matching == nullptr ? detect_all(head) : *matching;
+  const bool is_text = by_content.is_plain && detect_archive(head) == archive_kind::none;
+  const text_encoding encoding = is_text ? encoding_of(head, rules.encoding) : text_encoding::utf8;
+  const format& found = encoding == text_encoding::utf8 ? by_content : encoded_format(encoding);
+  const bool is_opaque = found.is_plain && !may_be_text(head) && detect_archive(head) == archive_kind::none;
+  const bool may_be_volume = is_opaque || !found.readable || has_magic(head, zip_split_magic);
+  if (const auto volume = may_be_volume ? volume_named(name) : std::nullopt) refuse(volume->cause(), volume->remedy);
   if (!found.readable) {
-    throw input_error("holds " + std::string(found.name) + " data, which gpuhist cannot read yet; " +
-                          std::string(found.hint) + " (to count its bytes as they are: --input-format raw)",
-                      0, failure_kind::refused);
+    refuse("holds " + content_of(found) + ", which gpuhist does not read",
+           "to count its text: " + std::string(found.hint));
   }
   if (promised.first != nullptr && matching == nullptr) return differing(promised, found, head, rules);
+  if (is_opaque && looks_compressed(head) && promised_archive(name).kind == archive_kind::none) {
+    return {found, noted(notice_kind::unknown_compression,
+                         {"looks compressed or encrypted, and is of no format that gpuhist knows",
+                          "its bytes are counted as they are", "decompress it first, or give --input-format raw"},
+                         rules)};
+  }
   return {found};
 }
 
 settled_archive identify_text(std::string_view name, std::span<const std::byte> text, const format* outer,
                               const content_rules& rules) {
   settled_archive made = settle_archive(name, text, rules);
-  if (outer != nullptr && made.kind == archive_kind::none && !made.notice) {
-    made.notice = notice_of_inner(outer->name, name, text, rules);
-  }
+  if (outer == nullptr || outer->is_encoding || made.kind != archive_kind::none) return made;
+  made.encoding = encoding_of(text, rules.encoding);
+  if (made.encoding == text_encoding::utf8 && !made.notice) refuse_inner(outer->name, name, text);
   return made;
 }
 

@@ -22,6 +22,7 @@ constexpr std::array kinds{
     kind_row{notice_kind::no_end_marker, "no_end_marker"},
     kind_row{notice_kind::trailing_data, "trailing_data"},
     kind_row{notice_kind::no_end_blocks, "no_end_blocks"},
+    kind_row{notice_kind::replaced_characters, "replaced_characters"},
     kind_row{notice_kind::unknown, "unknown"}};
 
 const kind_row& row_of(notice_kind kind) {

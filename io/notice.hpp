@@ -2,6 +2,8 @@
 // input is complete nor the exit status.
 #pragma once
 
+#include "io/text_encoding.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,10 +13,11 @@ namespace gpuhist::io {
 
 enum class notice_kind : std::uint8_t {
   name_differs,         ///< its content is not what its name promises; the content decides
-  unknown_compression,  ///< its bytes are of a format that is not read, and are counted as they are
+  unknown_compression,  ///< its bytes look compressed, and are counted as they are
   no_end_marker,        ///< the marker at its end is missing, and everything before it is intact (BGZF)
   trailing_data,        ///< what follows the end of the archive is not counted
   no_end_blocks,        ///< the archive has no end, and an outer layer verifies that it is whole
+  replaced_characters,  ///< its text is not valid in its encoding: U+FFFD is counted in the place of wrong bytes
   unknown,              ///< a result that was read from a file has a kind of a later version
 };
 
@@ -34,9 +37,10 @@ notice_kind notice_kind_named(std::string_view name);
 
 /// How content is handled that is not what its name promises, or is of no format that is read.
 struct content_rules {
-  bool strict_names = false;     ///< name_differs is a failure
-  bool fail_on_unknown = false;  ///< unknown_compression is a failure
-  bool skip_damage = false;      ///< after damage, decoding resumes at the next frame
+  bool strict_names = false;                     ///< name_differs is a failure
+  bool fail_on_unknown = false;                  ///< unknown_compression is a failure
+  bool skip_damage = false;                      ///< after damage, decoding resumes at the next frame
+  text_encoding encoding = text_encoding::utf8;  ///< of the text of all inputs
 };
 
 /// What a notice says, and what the failure says that replaces it.

@@ -82,6 +82,11 @@ void check_followed(const file_options& options) {
   if (contains_standard_input(options.inputs)) {
     throw config::option_error("follow", "needs names of files; a stream is read until it ends in any case");
   }
+  if (options.encoding != text_encoding::automatic && options.encoding != text_encoding::utf8) {
+    throw config::option_error("text-encoding",
+                               "cannot be combined with --follow, which counts text as it is; write tail -c +1 -F "
+                               "FILE | gpuhist --text-encoding utf-16");
+  }
   if (options.utf8) {
     throw config::option_error("utf8", "cannot be combined with --follow; the text of a file that grows has no end");
   }
@@ -89,6 +94,22 @@ void check_followed(const file_options& options) {
     throw config::option_error("pass-through",
                                "cannot be combined with --follow; write tail -F FILE | gpuhist --pass-through");
   }
+}
+
+io::text_encoding encoding_of(const file_options& options) {
+  switch (options.encoding) {
+    case text_encoding::automatic:
+      return io::text_encoding::by_mark;
+    case text_encoding::utf8:
+      return io::text_encoding::utf8;
+    case text_encoding::utf16:
+      return io::text_encoding::utf16;
+    case text_encoding::utf16le:
+      return io::text_encoding::utf16le;
+    case text_encoding::utf16be:
+      return io::text_encoding::utf16be;
+  }
+  return io::text_encoding::by_mark;
 }
 
 bool is_regular(const std::string& input) {
@@ -187,6 +208,7 @@ counting_plan plan_of(const file_options& options, bool is_fed, std::span<const 
   planned.skip_damage = options.skip_damage;
   planned.strict_names = options.strict_names;
   planned.fail_on_unknown = options.fail_on_unknown;
+  planned.encoding = encoding_of(options);
   planned.count_unverified = options.count_unverified;
   planned.follow = options.follow;
   planned.validates_utf8 = options.utf8;

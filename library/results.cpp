@@ -97,6 +97,8 @@ input_notice::kind kind_of(io::notice_kind kind) {
       return input_notice::kind::trailing_data;
     case io::notice_kind::no_end_blocks:
       return input_notice::kind::no_end_blocks;
+    case io::notice_kind::replaced_characters:
+      return input_notice::kind::replaced_characters;
     case io::notice_kind::unknown:
       break;
   }

@@ -34,6 +34,7 @@ if(wanted)
   find_package(ZLIB ${required} QUIET) # compresses samples for the gzip tests
   find_package(BZip2 ${required} QUIET) # compresses samples for the bzip2 tests, and judges damaged ones
   if(doctest_FOUND AND ZLIB_FOUND AND BZIP2_FOUND)
+    pkg_check_modules(gpuhist_brotli_encoder REQUIRED IMPORTED_TARGET GLOBAL libbrotlienc) # samples of brotli
     set(GPUHIST_HAVE_TESTS ON)
   else()
     message(STATUS "gpuhist: no tests: doctest (doctest-dev), zlib (zlib1g-dev) or libbz2 (libbz2-dev) was not found")

@@ -9,13 +9,13 @@ if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   export PATH="/usr/local/cuda/bin:$PATH"
 fi
 
-build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev libarchive-dev liblzma-dev libbz2-dev liblz4-dev
+build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev libarchive-dev liblzma-dev libbz2-dev liblz4-dev libsnappy-dev libbrotli-dev
   libxxhash-dev zlib1g-dev libhwy-dev libsimdjson-dev libre2-dev libutf8proc-dev libcld2-dev libhowardhinnant-date-dev tzdata libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
 # Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel, strace and xxhsum;
 # tests of formats use the files of other tools.
-check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace xxhash zip libarchive-tools pixz brotli lrzip ripgrep)
+check_packages=(clang-tidy-19 clang-format-19 python3-numpy doxygen parallel strace xxhash zip libarchive-tools pixz brotli lrzip rpm ripgrep)
 long_packages=(slurm-wlm munge python3-dev python3-venv default-jre-headless)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
@@ -46,7 +46,7 @@ missing_packages() {
 explain_requirements() {
   echo "gpuhist: needs a C++20 compiler, cmake >= 3.25, ninja or make, pkg-config, python3, for its tests the commands zstd," \
     "xz, lzip, bzip2, lz4, compress, 7z, cpio, logrotate and ent, and the development files of Boost >= 1.81, libzstd, ISA-L (libisal)," \
-    "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, Highway (libhwy), simdjson, RE2, utf8proc, CLD2, Howard Hinnant's date, CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
+    "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, libsnappy, libbrotli, Highway (libhwy), simdjson, RE2, utf8proc, CLD2, Howard Hinnant's date, CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
     "$1; continuing with the installed packages." >&2
 }
 

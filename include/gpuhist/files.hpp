@@ -53,6 +53,15 @@ struct pass_through_options {
   std::function<void(std::span<const std::byte>)> sink{};
 };
 
+/// The encoding of text. Other text than UTF-8 is converted to UTF-8, which is counted.
+enum class text_encoding : std::uint8_t {
+  automatic,  ///< UTF-16 if the text begins with a byte order mark of UTF-16, else UTF-8
+  utf8,       ///< or any bytes: they are counted as they are
+  utf16,      ///< in the byte order of its mark, else in little endian
+  utf16le,
+  utf16be,
+};
+
 /// What count_files() reads, and how.
 struct file_options {
   std::vector<std::string> inputs{};  ///< paths; "-" is standard input if `standard_input` is set, else refused
@@ -62,11 +71,12 @@ struct file_options {
   bool standard_input = false;                     ///< "-" may be read
   std::string label = "(standard input)";          ///< the name of standard input in results
   std::string format{};                            ///< "zstd", "raw", ...; empty: the content of each input decides
-  std::string dictionary{};                        ///< path of a zstd dictionary; empty: none
-  std::uint64_t max_output = 0;                    ///< most bytes of text of a compressed input; 0: unlimited
-  bool skip_damage = false;                        ///< continue after a damaged part at the next intact frame or member
-  bool strict_names = false;                       ///< refuse an input whose content is not what its name promises
-  bool fail_on_unknown = false;   ///< refuse compressed data that is not read, instead of counting its bytes
+  text_encoding encoding = text_encoding::automatic;
+  std::string dictionary{};       ///< path of a zstd dictionary; empty: none
+  std::uint64_t max_output = 0;   ///< most bytes of text of a compressed input; 0: unlimited
+  bool skip_damage = false;       ///< continue after a damaged part at the next intact frame or member
+  bool strict_names = false;      ///< refuse an input whose content is not what its name promises
+  bool fail_on_unknown = false;   ///< refuse what looks compressed and is of no known format
   bool count_unverified = false;  ///< unverified text is in the totals
   bool follow = false;            ///< inputs are files that grow; a stop request ends the run
   std::optional<pass_through_options> pass_through{};

@@ -35,10 +35,11 @@ enum class failure : std::uint8_t {
 struct input_notice {
   enum class kind : std::uint8_t {
     name_differs,         ///< its content is not what its name promises; the content decided
-    unknown_compression,  ///< its bytes are of a format that is not read, and were counted as they are
+    unknown_compression,  ///< its bytes look compressed, are of no known format, and were counted as they are
     no_end_marker,        ///< the marker at its end is missing, and everything before it is intact (BGZF)
     trailing_data,        ///< what follows the end of the archive was not counted
     no_end_blocks,        ///< the archive has no end, and an outer layer verified that it is whole
+    replaced_characters,  ///< its text is not valid in its encoding: U+FFFD was counted in the place of wrong bytes
     unknown,              ///< a result that was read from a file has a kind of a later version
   };
 

@@ -1,5 +1,7 @@
 // The checks of archive_reader that libarchive does not make: end marks, missing headers, and data after the end.
 #include "io/archive/archive_reader.hpp"
+#include "io/archive/libarchive_reports.hpp"
+#include "io/archive/rpm_headers.hpp"
 #include "io/archive/zip_records.hpp"
 #include "io/failure.hpp"
 #include "io/format.hpp"
@@ -41,7 +43,10 @@ void archive_reader::check_end() {
       // libarchive treats some lists that it cannot parse as empty
       if (!any_entry_ && list_bytes_ > 0) fail_archive("has a list of members, but no member was found in it");
       return;
+    case archive_kind::ar:
+      return check_ar_end();
     case archive_kind::tar:
+    case archive_kind::rpm:
     case archive_kind::none:
       return;
   }
@@ -150,6 +155,44 @@ bool archive_reader::begins_again() {
   at_cpio_entry_ = opened_ = false;
   make_handle();
   return true;
+}
+
+// libarchive reports the list of long names and the symbols of a library as members. What begins with "data.tar" has
+// the files of a Debian package.
+bool archive_reader::is_ar_index(archive_entry* entry) {
+  const std::string path = path_of(entry);
+  is_package_ |= !any_entry_ && path == "debian-binary";
+  has_its_data_ |= path.starts_with("data.tar");
+  in_entry_ = any_entry_ = true;
+  return path == "/" || path == "//" || path == "/SYM64/" || path.starts_with("__.SYMDEF");
+}
+
+// The format has no mark of its end. libarchive takes a header that was cut for the end.
+void archive_reader::check_ar_end() {
+  const std::uint64_t end = consumed();
+  if (end != position_) {
+    fail_archive("ends early, within the header of a member, at " + input_.place_of(position_), failure_kind::damaged,
+                 lack::end);
+  }
+  if (!is_package_ || has_its_data_) return;
+  fail_archive("is a Debian package that ends early, without its member data.tar, at " + input_.place_of(end),
+               failure_kind::damaged, lack::end);
+}
+
+// The package has no members of its own: what follows its headers has them.
+std::optional<std::string> archive_reader::open_payload() {
+  if (std::exchange(opened_, true)) return std::nullopt;
+  try {
+    byte_sequence package(input_, 0);
+    pass_rpm_headers(package, input_);
+    handle_at_ = package.at();
+    rest_.emplace(joined(package.buffered(), {}), input_);
+    has_following_ = true;
+  } catch (...) {
+    keep_error();
+    throw;
+  }
+  return std::nullopt;
 }
 
 void archive_reader::check_zip_end() {

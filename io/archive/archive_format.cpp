@@ -147,6 +147,13 @@ verdict is_binary_cpio(head_bytes head, bool big_endian) {
   return name_end <= head.size() && head[name_end - 1] != std::byte{0} ? verdict::no : verdict::yes;
 }
 
+// ---- ar: text may begin with its magic number, so the end of the first header is checked as well
+
+verdict is_ar(head_bytes head) {
+  constexpr std::size_t end_at = 66;
+  return std::min(begins_with(head, "!<arch>\n"), begins_with(part(head, end_at, 2), "`\n"));
+}
+
 struct archive_row {
   archive_kind kind;
   verdict (*matches)(head_bytes);
@@ -166,6 +173,8 @@ constexpr std::array archive_rows = {
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_ascii_cpio(head, "070707", 76, is_octal); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_binary_cpio(head, false); }},
     archive_row{archive_kind::cpio, [](head_bytes head) { return is_binary_cpio(head, true); }},
+    archive_row{archive_kind::ar, is_ar},
+    archive_row{archive_kind::rpm, [](head_bytes head) { return begins_with(head, "\xED\xAB\xEE\xDB"); }},
 };
 
 // ---- names
@@ -178,11 +187,15 @@ bool ends_in(std::string_view name, std::string_view suffix) {
          });
 }
 
-constexpr std::array<archive_promise, 14> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
+constexpr std::array<archive_promise, 18> suffixes{{{.kind = archive_kind::tar, .suffix = ".tar"},
                                                     {.kind = archive_kind::zip, .suffix = ".zip"},
                                                     {.kind = archive_kind::zip, .suffix = ".zipx"},
                                                     {.kind = archive_kind::seven_zip, .suffix = ".7z"},
                                                     {.kind = archive_kind::cpio, .suffix = ".cpio"},
+                                                    {.kind = archive_kind::ar, .suffix = ".ar"},
+                                                    {.kind = archive_kind::ar, .suffix = ".deb"},
+                                                    {.kind = archive_kind::ar, .suffix = ".udeb"},
+                                                    {.kind = archive_kind::rpm, .suffix = ".rpm"},
                                                     // tar and its compression in one suffix
                                                     {.kind = archive_kind::tar, .suffix = ".tgz"},
                                                     {.kind = archive_kind::tar, .suffix = ".tzst"},
@@ -194,8 +207,9 @@ constexpr std::array<archive_promise, 14> suffixes{{{.kind = archive_kind::tar, 
                                                     {.kind = archive_kind::tar, .suffix = ".tlz"},
                                                     {.kind = archive_kind::tar, .suffix = ".taz"}}};
 
-constexpr std::array<std::string_view, 11> compressions{".zst", ".zstd", ".gz", ".bgz", ".bz2", ".xz",
-                                                        ".lz4", ".lzma", ".lz", ".z",   ".br"};
+constexpr std::array<std::string_view, 15> compressions{".sz",   ".snappy", ".zz",  ".zlib", ".zst",
+                                                        ".zstd", ".gz",     ".bgz", ".bz2",  ".xz",
+                                                        ".lz4",  ".lzma",   ".lz",  ".z",    ".br"};
 
 archive_promise promise_of_last_suffix(std::string_view name) {
   const auto found = std::ranges::find_if(suffixes, [name](const auto& each) { return ends_in(name, each.suffix); });
@@ -214,10 +228,19 @@ std::string_view name_of(archive_kind kind) {
       return "7z";
     case archive_kind::cpio:
       return "cpio";
+    case archive_kind::ar:
+      return "ar";
+    case archive_kind::rpm:
+      return "rpm";
     case archive_kind::none:
       break;
   }
   return "raw";
+}
+
+std::string archive_text(archive_kind kind) {
+  const bool has_vowel = kind == archive_kind::ar || kind == archive_kind::rpm;  // as they are spoken
+  return (has_vowel ? "an " : "a ") + std::string(name_of(kind)) + " archive";
 }
 
 archive_kind detect_archive(std::span<const std::byte> head) {
@@ -257,7 +280,7 @@ settled_archive settle_archive(std::string_view name, std::span<const std::byte>
         .kind = found, .notice = noted(notice_kind::name_differs, {named + content, consequence, "rename it"}, rules)};
   };
   if (found != archive_kind::none) {
-    return note("holds a " + std::string(name_of(found)) + " archive", "it is read as one");
+    return note("holds " + archive_text(found), "it is read as one");
   }
   // a name, with which a tar archive begins, is no magic number
   const bool is_cut =
@@ -265,8 +288,8 @@ settled_archive settle_archive(std::string_view name, std::span<const std::byte>
         return row.kind == promised.kind && row.matches(head) == verdict::perhaps;
       });
   if (may_be_text(head) && !is_cut) return note("holds text", "it is counted as text");
-  throw input_error(named + "does not hold a " + std::string(name_of(promised.kind)) +
-                        " archive; if it is something else, rename it or give --input-format",
+  throw input_error(named + "does not hold " + archive_text(promised.kind) +
+                        "; if it is something else, rename it or give --input-format",
                     0, failure_kind::damaged);
 }
 

@@ -6,18 +6,22 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gpuhist::io {
 
 /// The kinds of archives.
-enum class archive_kind { none, tar, zip, seven_zip, cpio };
+enum class archive_kind { none, tar, zip, seven_zip, cpio, ar, rpm };
 
 /// detect_archive() checks so many leading bytes; fewer only if the input is shorter.
 inline constexpr std::size_t archive_head_bytes = 1024;
 
-/// "tar", "zip", "7z", "cpio"; "raw" for none.
+/// "tar", "zip", "7z", "cpio", "ar", "rpm"; "raw" for none.
 std::string_view name_of(archive_kind kind);
+
+/// "a tar archive", for messages.
+std::string archive_text(archive_kind kind);
 
 /// Detects an archive by content alone, if that is certain. Text with a control character in its first line is not a
 /// tar archive.
@@ -37,6 +41,7 @@ archive_promise promised_archive(std::string_view name);
 struct settled_archive {
   archive_kind kind = archive_kind::none;
   std::optional<io::notice> notice{};
+  text_encoding encoding = text_encoding::utf8;  ///< of text within a compression: utf8, utf16le or utf16be
 };
 
 /// Decides which archive the decompressed content is: by its head. If the name promises another archive, there is a

@@ -2,6 +2,7 @@
 #include "io/archive/archive_reader.hpp"
 
 #include "io/archive/libarchive_reports.hpp"
+#include "io/archive/rpm_headers.hpp"
 #include "io/archive/seven_zip_streams.hpp"
 #include "io/failure.hpp"
 
@@ -65,6 +66,10 @@ void choose_format(archive* reader, archive_kind kind) {
     case archive_kind::cpio:
       expect(::archive_read_support_format_cpio(reader));
       break;
+    case archive_kind::ar:
+      expect(::archive_read_support_format_ar(reader));
+      break;
+    case archive_kind::rpm:
     case archive_kind::none:
       break;
   }
@@ -181,6 +186,7 @@ std::int64_t archive_reader::on_seek(archive* /*handle*/, void* self, std::int64
 
 std::optional<std::string> archive_reader::next() {
   if (broken_) std::rethrow_exception(broken_);
+  if (kind_ == archive_kind::rpm) return open_payload();
   const utf8_names names;
   for (;;) {
     if (!std::exchange(opened_, true)) open();
@@ -205,6 +211,7 @@ std::optional<std::string> archive_reader::next() {
     if (kind_ == archive_kind::cpio) check_cpio_entry(entry);
     if (zip_stream_ && !zip_stream_->take_header(headers_at_)) fail_archive("cannot be followed, at " + error_place());
     check_name(entry);
+    if (kind_ == archive_kind::ar && is_ar_index(entry)) continue;
     if (begins_member(entry)) return path_of(entry);
   }
 }

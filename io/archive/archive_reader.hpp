@@ -82,8 +82,8 @@ class archive_reader {
   /// After the last member: what deserves a remark about an archive that is complete.
   [[nodiscard]] const std::optional<io::notice>& notice() const { return notice_; }
 
-  /// After the last member: the compressed data that follows a cpio archive (an initial RAM disk), and its offset.
-  /// Null: none.
+  /// After the last member: the data that follows a cpio archive (the compressed part of an initial RAM disk) or the
+  /// headers of an rpm package, itself a cpio archive, and its offset. Null: none.
   [[nodiscard]] byte_reader* following() { return has_following_ ? &*rest_ : nullptr; }
   [[nodiscard]] std::uint64_t following_at() const { return handle_at_; }
 
@@ -133,6 +133,9 @@ class archive_reader {
   void check_cpio_entry(archive_entry* entry);
   [[noreturn]] void fail_cpio();
   void check_zip_end();
+  [[nodiscard]] bool is_ar_index(archive_entry* entry);
+  void check_ar_end();
+  std::optional<std::string> open_payload();
   [[nodiscard]] std::string error_place() const;
   [[nodiscard]] std::string_view message_of_libarchive() const;
   [[nodiscard]] std::string error_text() const;
@@ -174,6 +177,10 @@ class archive_reader {
   std::uint64_t handle_at_ = 0;        // offset at which the archive of this handle of libarchive begins
   std::optional<rest_of_input> rest_;  // of the input, from there on; none: of the first archive
   bool has_following_ = false;         // what follows the last archive is compressed
+
+  // For ar archives:
+  bool is_package_ = false;    // of Debian
+  bool has_its_data_ = false;  // the member with the files of the package was found
 
   // For 7z archives:
   std::uint64_t list_bytes_ = 0;   // size of the list of members

@@ -21,6 +21,7 @@ constexpr std::array rewordings = {
     rewording{"ZIP compressed data is wrong size", "has compressed data of a wrong size"},
     rewording{"ZIP bad CRC", "does not match its CRC"},
     rewording{"7-Zip bad CRC", "does not match its CRC"},
+    rewording{"Incorrect file header signature", "has no header where the next member should begin"},
 };
 
 // Removes " (-5)" and "(-5)" at the end.

@@ -418,6 +418,10 @@ async::task<> feeder::open_input(opened_input& to) {
     if (to.head.empty() && stop_.stop_requested()) co_return;
     to.found.emplace(io::identify(name, to.head, plan_.forced_format, rules_of(plan_)));
     to.archive = co_await heads_.find_archive(name, *to.source, to.head, *to.found);
+    if (to.archive.encoding != io::text_encoding::utf8) {
+      const io::format& encoded = io::encoded_format(to.archive.encoding, &to.found->format);
+      to.found.emplace(io::identity{.format = encoded, .notice = to.found->notice, .archive = to.found->archive});
+    }
   } catch (...) {
     to.error = std::current_exception();
   }

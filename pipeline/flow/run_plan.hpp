@@ -78,8 +78,9 @@ struct run_plan {
   bool is_fed = false;         ///< a program feeds the inputs, which have fewer options than files; for messages
   bool standard_input = true;  ///< "-" in the list may be read
   bool skip_damage = false;
-  bool strict_names = false;       ///< content that is not what the name promises is refused
-  bool fail_on_unknown = false;    ///< bytes of a compression that is not read are refused
+  bool strict_names = false;     ///< content that is not what the name promises is refused
+  bool fail_on_unknown = false;  ///< what looks compressed in no known format is refused
+  io::text_encoding encoding = io::text_encoding::by_mark;
   bool decodes_on_device = false;  ///< devices of the engine decode zstd frames
   bool follow = false;             ///< inputs are files that grow
   bool all_devices = false;
@@ -107,7 +108,10 @@ struct run_plan {
 };
 
 inline io::content_rules rules_of(const run_plan& plan) {
-  return {.strict_names = plan.strict_names, .fail_on_unknown = plan.fail_on_unknown, .skip_damage = plan.skip_damage};
+  return {.strict_names = plan.strict_names,
+          .fail_on_unknown = plan.fail_on_unknown,
+          .skip_damage = plan.skip_damage,
+          .encoding = plan.encoding};
 }
 
 /// Where --pass-through writes: "standard output", or "descriptor 5" of the caller.

@@ -22,8 +22,8 @@ constexpr std::array failure_names{"",        "not_read",      "stopped",     "u
                                    "refused", "out_of_memory", "not_counted", "unknown"};
 constexpr std::array error_names{"",       "invalid_argument", "misuse",  "closed", "engine", "out_of_memory",
                                  "system", "internal",         "callback"};
-constexpr std::array notice_names{"name_differs",  "unknown_compression", "no_end_marker",
-                                  "trailing_data", "no_end_blocks",       "unknown"};
+constexpr std::array notice_names{"name_differs",  "unknown_compression", "no_end_marker", "trailing_data",
+                                  "no_end_blocks", "replaced_characters", "unknown"};
 constexpr std::array skipped_names{"link", "special", "output", "directory", "unknown"};
 
 std::optional<std::string> failure_of(const input_result& input) {

@@ -435,16 +435,17 @@ class FileOptions(CountingOptions, total=False):
     counted under another name. A link to a directory that contains the link is skipped. Links among the inputs
     themselves are always followed.
     """
-    input_format: Literal["auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip", "bzip2", "lz4", "compress", "tar", "zip",
-        "7z", "cpio"]
+    input_format: Literal["auto", "raw", "zstd", "gzip", "xz", "lzma", "lzip", "bzip2", "lz4", "compress", "snappy",
+        "hadoop-snappy", "hadoop-lz4", "brotli", "zlib", "deflate", "tar", "zip", "7z", "cpio", "ar", "rpm"]
     """auto, raw, zstd, gzip, xz, ..., tar, zip, 7z, cpio.
 
-    Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, tar, zip, 7z or cpio.
-    'auto' detects the format of each input by its content; a notice says where its name promises another one
-    (--strict-names). 'raw' counts the bytes without decoding, also those of archives. 'zstd', 'gzip', 'xz', 'lzip',
-    'bzip2', 'lz4' and 'compress' require that format, and count the decompressed bytes, even if these are an archive.
-    So does 'lzma', the predecessor of xz: it has no magic number, so 'auto' recognises it by the names .lzma and .tlz
-    only. 'tar', 'zip', '7z' and 'cpio' count the members of such archives, compressed or not. Default: auto.
+    Sets the format of the inputs: auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, snappy, hadoop-snappy,
+    hadoop-lz4, brotli, zlib, deflate, tar, zip, 7z, cpio, ar or rpm. 'auto' detects the format of each input by its
+    content; a notice says where its name promises another one (--strict-names). 'raw' counts the bytes without
+    decoding, also those of archives. The names of compressed formats require that format, and count the decompressed
+    bytes, even if these are an archive. Some have no magic number, so 'auto' recognises them only by name: 'lzma' by
+    .lzma and .tlz, 'brotli' by .br, 'hadoop-snappy' by .snappy; never 'hadoop-lz4' and 'deflate'. 'tar', 'zip', '7z',
+    'cpio', 'ar' and 'rpm' count the members of such archives, compressed or not. Default: auto.
     """
     zstd_dictionary: Path
     """dictionary of the zstd archives.
@@ -475,13 +476,22 @@ class FileOptions(CountingOptions, total=False):
     Refuses an input, or a member of an archive, whose content is not what the suffix of its name promises, such as text
     named .gz. Without this option the content decides, and a notice names the difference.
     """
-    fail_on_unknown: bool
-    """refuse compressed data that is not read.
+    text_encoding: Literal["auto", "utf-8", "utf-16", "utf-16le", "utf-16be"]
+    """encoding of the text: auto, utf-8, utf-16, ....
 
-    Refuses an input, or a member of an archive, whose bytes are of a compressed format or container that gpuhist does
-    not read (brotli, snappy, lrzip, rar, rpm, deb, Parquet, ORC, Arrow, journals of systemd, volumes of split
-    archives). Without this option its bytes are counted as they are, and a notice names the format and a command that
-    decodes it. brotli and the snappy of Hadoop are recognised by their suffixes only, .br and .snappy.
+    Sets the encoding of the text of all inputs, after decompression. Text in UTF-16 is converted to UTF-8, which is
+    counted: bytes, lines, words, units and their offsets are those of the text in UTF-8, without its byte order mark.
+    Surrogates without a partner, and an incomplete character at the end, are counted as U+FFFD, with a notice. 'auto'
+    takes a text with a byte order mark of UTF-16 as UTF-16, and others as they are. 'utf-8' counts all as they are.
+    'utf-16' takes the byte order of the mark, or else little endian, as 'utf-16le'; 'utf-16be' is big endian. Default:
+    auto.
+    """
+    fail_on_unknown: bool
+    """refuse what looks compressed in no known format.
+
+    Refuses an input, or a member of an archive, whose first bytes look compressed or encrypted, and are of no format
+    that gpuhist knows. Without this option its bytes are counted as they are, with a notice. Known formats that gpuhist
+    does not read (Parquet, rar, journals of systemd, ...) are always refused, unless --input-format raw is given.
     """
     follow: bool
     """count what is appended to files, until a signal.

@@ -19,6 +19,7 @@ CHOICES = {
     "--skip-damage": [((), (True,))],
     "--strict-names": [((), (True,))],
     "--fail-on-unknown": [((), (True,))],
+    "--text-encoding": [((), ("utf-16le",)), (("utf-16le",), ("utf-16be",))],
     "--buckets": [((), ("letters",)), (("letters",), ("letters,utf8",)), (("v:x=abc",), ("v:x=abd",)), (("v:x=abc",), ("v:y=abc",))],
     "--ignore-case": [((), (True,))],
     "--byte-counts": [((), (True,))],

@@ -180,7 +180,8 @@ class BashCompletion(CommandTest):
     def test_values_that_have_names_are_offered(self):
         self.assertEqual(self.completions("--engine", "c"), ["cpu", "cuda"])
         self.assertEqual(self.completions("--engine", "=", "c"), ["cpu", "cuda"])
-        self.assertEqual(self.completions("--input-format", "="), ["7z", "auto", "bzip2", "compress", "cpio", "gzip", "lz4", "lzip", "lzma", "raw", "tar", "xz", "zip", "zstd"])
+        self.assertEqual(self.completions("--input-format", "="), ["7z", "ar", "auto", "brotli", "bzip2", "compress", "cpio", "deflate", "gzip", "hadoop-lz4", "hadoop-snappy", "lz4", "lzip", "lzma", "raw",
+                                                                    "rpm", "snappy", "tar", "xz", "zip", "zlib", "zstd"])
         self.assertEqual(self.completions("--buckets", "letters,b"), ["letters,bytes"])
         self.assertEqual(self.completions("--buckets", "letters,bytes,cl"), ["letters,bytes,classes"])
         self.assertEqual(self.completions("--generate", ""), ["bash", "fish", "man", "options", "zsh"])

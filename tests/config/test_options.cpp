@@ -223,7 +223,7 @@ TEST_CASE("the error of a bad value is one line with the option, the error and t
       {{"--engine", ""}, "--engine: there is no \"\"; known are auto, cuda, host, gpu, cpu"},
       {{"--input-format", ""},
        "--input-format: the value is empty; give one of auto, raw, zstd, gzip, xz, lzma, lzip, bzip2, lz4, compress, "
-       "tar, zip, 7z, cpio"},
+       "snappy, hadoop-snappy, hadoop-lz4, brotli, zlib, deflate, tar, zip, 7z, cpio, ar, rpm"},
       {{"--format", ""}, "--format: the value is empty; give table, json, jsonl, csv or prometheus"},
       {{"--label", ""}, "--label: the value is empty; give a name"},
       {{"-o", ""}, "--output: the value is empty; give a path, or fd:N for a descriptor"},

@@ -74,6 +74,14 @@ TEST_CASE("archives are found by content") {
   binary +=
       std::string(4, '\0') + std::string("\xA4\x81", 2) + std::string(12, '\0') + std::string("\2\0\0\0\0\0a\0", 8);
   CHECK(kind_of(binary) == archive_kind::cpio);
+  const std::string package = "!<arch>\ndebian-binary   1342943816  0     0     100644  4         `\n2.0\n";
+  CHECK(kind_of(package) == archive_kind::ar);
+  for (std::size_t size = 1; size < 68; ++size) {
+    CHECK(kind_of(std::string_view(package).substr(0, size)) == archive_kind::none);
+    CHECK(bytes_for_archive(bytes_of(std::string_view(package).substr(0, size))) > size);
+  }
+  CHECK(kind_of("!<arch>\nis text, and more than the header of a member has: sixty-eight bytes") == archive_kind::none);
+  CHECK(kind_of("\xED\xAB\xEE\xDB\x03") == archive_kind::rpm);
 }
 
 TEST_CASE("a tar header without magic is found by its checksum") {
@@ -165,6 +173,8 @@ TEST_CASE("a suffix promises an archive, with or without compression") {
   CHECK(promised_archive("a.zip").kind == archive_kind::zip);
   CHECK(promised_archive("a.7z").kind == archive_kind::seven_zip);
   CHECK(promised_archive("a.cpio.gz").kind == archive_kind::cpio);
+  CHECK(promised_archive("a_1.0_amd64.deb").kind == archive_kind::ar);
+  CHECK(promised_archive("a.rpm").kind == archive_kind::rpm);
   for (const char* name : {"", "-", "a", "a.gz", "tar", ".tar", "dir/.zip", "a.tar/b", "a.tar.txt", ".tar.gz"}) {
     CHECK_MESSAGE(promised_archive(name).kind == archive_kind::none, name);
   }

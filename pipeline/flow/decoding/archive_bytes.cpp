@@ -230,6 +230,7 @@ std::size_t decoded_bytes::read(std::span<std::byte> out) {
 bool decoded_bytes::refill() {
   if (options_.ahead ? read_ahead() : read_source()) return true;
   if (error_) return false;
+  if (decoder_->end_input()) return has_more_ = true;
   ended_ = true;
   if (const std::string missing = decoder_->missing_at_end(text_before_); !missing.empty()) {
     fail(missing, decoder_->fault_kind(), decoder_->lacks_end() ? lack::end : lack::nothing);

@@ -105,7 +105,6 @@ void archive_walk::count(const content& item) {
       return io::identify(item.forced ? std::string() : item.path, head, nullptr, limits_.rules);
     });
     note(item, found.notice);
-    if (found.archive) return count_text(item);  // of a format that is not read
     if (found.format.make_decoder != nullptr) return count_compressed(item, found.format);
     count_decoded(item);
   });
@@ -161,6 +160,9 @@ void archive_walk::count_decoded(content item, const io::format* compression) {
                   : settled(item.bytes, [&] { return io::identify_text(item.path, head, compression, limits_.rules); });
   const io::archive_kind kind = settled_as.kind;
   note(item, settled_as.notice);
+  if (settled_as.encoding != io::text_encoding::utf8) {
+    return count_compressed(item, io::encoded_format(settled_as.encoding));
+  }
   if (kind == io::archive_kind::none) return count_text(item);
   item.format = within(io::name_of(kind), item.format);
   if (item.shown.input) counts_.set_format(*item.shown.input, item.format);
@@ -187,11 +189,11 @@ void archive_walk::count_members(const content& item, io::archive_kind kind) {
   }
   note_skipped(item, reader);
   note(item, reader.notice());
-  if (!any) counts_.finish(shown(item), 0);
+  if (!any && kind != io::archive_kind::rpm) counts_.finish(shown(item), 0);
   if (reader.following() != nullptr) count_following(item, reader);
 }
 
-// A compressed cpio archive after a cpio archive.
+// A cpio archive, compressed or not, after a cpio archive or the headers of an rpm package.
 void archive_walk::count_following(const content& archive, io::archive_reader& reader) {
   peeking_bytes peeking(*reader.following());
   const content compressed{.name = archive.name,
@@ -203,7 +205,9 @@ void archive_walk::count_following(const content& archive, io::archive_reader& r
                            .shown = archive.shown,
                            .forced = io::archive_kind::cpio,
                            .begin = reader.following_at()};
-  count_compressed(compressed, io::detect(peeking.peek(io::archive_head_bytes)));
+  const io::format& compression = io::detect(peeking.peek(io::archive_head_bytes));
+  if (compression.make_decoder == nullptr) return count_decoded(compressed);
+  count_compressed(compressed, compression);
 }
 
 // Members can be decoded in any order if the directory locates them in a file. Null: they cannot.

@@ -153,6 +153,8 @@ void fed_decoder::grant_window() {
 void fed_decoder::finish() {
   if (!has_ended_ && !is_settled_) settle();
   if (has_ended_) return;
+  if (decoder_ && decoder_->end_input()) decode({});
+  if (has_ended_) return;
   if (decoder_) {
     std::string missing = decoder_->missing_at_end(0);
     if (!missing.empty()) return end(input_failure{.kind = decoder_->fault_kind(), .text = std::move(missing)});

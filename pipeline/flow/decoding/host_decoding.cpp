@@ -267,6 +267,11 @@ async::task<> compressed_inputs::host_decoding::end_of_blocks(const block& last)
     task_.end.failure = inputs_.note(last.error, task_.end.compressed_bytes.value_or(0));
     co_return;
   }
+  if (!lost_ && task_.ends_input && decoder_->end_input()) {
+    std::span<const std::byte> nothing;
+    co_await decode_some(nothing);
+    co_await wait_for_text();
+  }
   std::string cause = lost_ ? std::string() : missing_cause(*decoder_, task_.ends_input);
   while (options_.skip_damage && (lost_ || !cause.empty()) && !task_.end.failure) {
     if (!lost_) {

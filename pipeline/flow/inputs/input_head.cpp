@@ -1,5 +1,7 @@
 #include "pipeline/flow/inputs/input_head.hpp"
 
+#include "io/utf16/utf16_decoder.hpp"
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -61,14 +63,19 @@ async::task<head_reader::bytes> head_reader::read_first(io::source& source) {
 
 async::task<io::settled_archive> head_reader::find_archive(const std::string& name, io::source& source, bytes& head,
                                                            const io::identity& found) {
-  if (found.archive) co_return io::settled_archive{.kind = *found.archive};
   const io::format* const compression = found.format.make_decoder != nullptr ? &found.format : nullptr;
+  const bool is_forced = found.archive.has_value();
+  const bool is_compressed_text = compression != nullptr && !compression->is_encoding;
+  if (is_forced && (*found.archive != io::archive_kind::none || !is_compressed_text)) {
+    co_return io::settled_archive{.kind = *found.archive};
+  }
   bytes text;  // no conditional expression: GCC 12 destroys its temporaries twice
   if (compression != nullptr) {
     text = co_await decoded_head(source, head, *compression);
   } else {
     text = head;
   }
+  if (is_forced) co_return io::settled_archive{.encoding = io::encoding_of(text, plan_.encoding)};
   try {
     co_return io::identify_text(name, text, compression, rules_of(plan_));
   } catch (const io::input_error&) {

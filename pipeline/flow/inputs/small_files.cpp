@@ -1,14 +1,15 @@
 #include "pipeline/flow/inputs/small_files.hpp"
 
 #include "io/archive/archive_format.hpp"
+#include "io/byte_entropy.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/text_track.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gpuhist::pipeline {
 
@@ -68,7 +69,7 @@ async::task<> small_files::read_one(numbered_input& entry, cutter& cut) {
 async::task<bool> small_files::read_text(const numbered_input& entry, const io::file_source& file, cutter& cut) {
   constexpr std::uint64_t unknown_bytes = 4096;  // for files without a usable size, as in /proc
   text_track text({.counts = counts_}, {.input = entry.input});
-  std::array<std::byte, io::archive_head_bytes> head{};
+  std::vector<std::byte> head;
   for (;;) {
     const std::uint64_t size = file.size_hint();
     // one byte more than expected: if it stays empty, the file has ended
@@ -83,8 +84,10 @@ async::task<bool> small_files::read_text(const numbered_input& entry, const io::
       if (offset == 0) {
         std::span<const std::byte> first = target.bytes().first(filled);
         // the rest of a slot may be too small for format detection
-        if (filled == target.bytes().size() && filled < head.size())
+        if (filled == target.bytes().size() && filled < io::sampled_bytes) {
+          head.resize(io::sampled_bytes);
           first = std::span(head).first(file.read_at(head, 0));
+        }
         is_text = is_plain(entry, first);
       }
     } catch (const io::input_error&) {
