@@ -27,7 +27,11 @@ file_source::file_source(descriptor fd, std::uint64_t start, std::uint64_t size_
   if (size_hint_ >= big_file_bytes) ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
+file_source::file_source(std::shared_ptr<const remote_bytes> remote, std::uint64_t size)
+    : start_(0), size_hint_(size), remote_(std::move(remote)) {}
+
 std::size_t file_source::read_at(std::span<std::byte> out, std::uint64_t offset) const {
+  if (remote_) return remote_->read_at(out, offset);
   std::size_t filled = 0;
   while (filled < out.size()) {
     const std::uint64_t here = offset + filled;
@@ -63,7 +67,7 @@ input_error truncated_file(std::uint64_t had, std::uint64_t has, std::uint64_t e
 }
 
 void file_source::leave_offset_at(std::uint64_t offset) const noexcept {
-  if (!fd_.owned()) ::lseek(fd_.get(), static_cast<off_t>(start_ + offset), SEEK_SET);
+  if (!remote_ && !fd_.owned()) ::lseek(fd_.get(), static_cast<off_t>(start_ + offset), SEEK_SET);
 }
 
 }  // namespace gpuhist::io

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,11 +29,24 @@ struct file_range {
   std::optional<std::uint64_t> end{};  ///< nothing: the end of the file, also if the file grows
 };
 
-/// A regular file or block device, read with pread. It is never mapped, and its reported size is not trusted.
+/// Bytes that are not in a file of the system, such as an object on a server.
+class remote_bytes {
+ public:
+  virtual ~remote_bytes() = default;
+
+  /// As file_source::read_at(). Thread-safe.
+  virtual std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const = 0;
+};
+
+/// A regular file or block device, read with pread, or remote bytes, which are read in the same way. It is never
+/// mapped, and its reported size is not trusted.
 class file_source {
  public:
   /// `start`: the offset where reading begins: 0, or the current offset of a redirected standard input.
   file_source(descriptor fd, std::uint64_t start, std::uint64_t size_hint);
+
+  /// Reads `remote`, which has `size` bytes.
+  file_source(std::shared_ptr<const remote_bytes> remote, std::uint64_t size);
 
   /// Fills `out` from `offset` (counted from `start`) until it is full or the file ends; returns the bytes read, fewer
   /// than out.size() only at the end of the file. Thread-safe. Throws input_error with the offset of the error, also if
@@ -47,7 +61,10 @@ class file_source {
   /// on files opened by name.
   void leave_offset_at(std::uint64_t offset) const noexcept;
 
+  /// -1 for remote bytes.
   [[nodiscard]] int native_handle() const { return fd_.get(); }
+
+  [[nodiscard]] bool is_remote() const { return remote_ != nullptr; }
 
   /// Gives up the descriptor, to be read as a stream; its offset is where reading begins.
   [[nodiscard]] descriptor release() && { return std::move(fd_); }
@@ -58,6 +75,7 @@ class file_source {
   descriptor fd_;
   std::uint64_t start_;
   std::uint64_t size_hint_;
+  std::shared_ptr<const remote_bytes> remote_{};  // null: a file
 };
 
 /// A pipe, terminal, socket or character device. Used on one thread, that of its executor. The flags of the inherited
@@ -92,6 +110,9 @@ class stream_source {
   /// Ends a readable() in progress, and every later one. On the executor's thread.
   void cancel() noexcept;
 
+  /// `check` is called with the position at the end of the stream. It throws input_error if bytes are missing.
+  void check_end_with(std::function<void(std::uint64_t)> check) { end_check_ = std::move(check); }
+
   /// Undoes a cancel().
   void resume() noexcept { cancelled_ = false; }
 
@@ -121,6 +142,7 @@ class stream_source {
   std::uint64_t position_ = 0;
   std::unique_ptr<readiness> waiter_;  // for fd_
   stream_sink* pass_through_sink_ = nullptr;
+  std::function<void(std::uint64_t)> end_check_{};  // empty: none
   bool tees_ = false;
   bool waits_for_room_ = false;             // in the sink
   std::uint64_t passed_through_ahead_ = 0;  // bytes that were passed through and are not read yet

@@ -119,6 +119,7 @@ std::optional<std::size_t> stream_source::read_now(std::span<std::byte> out) {
     if (got >= 0) {
       position_ += static_cast<std::size_t>(got);
       ended_ = got == 0 && !out.empty();
+      if (ended_ && end_check_) end_check_(position_);
       return static_cast<std::size_t>(got);
     }
     if (errno == EAGAIN) return std::nullopt;

@@ -10,7 +10,7 @@ if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
 fi
 
 build_packages=(g++ make cmake ninja-build pkg-config libzstd-dev zstd libisal-dev libarchive-dev liblzma-dev libbz2-dev liblz4-dev libsnappy-dev libbrotli-dev
-  libxxhash-dev zlib1g-dev libhwy-dev libsimdjson-dev libre2-dev libutf8proc-dev libcld2-dev libhowardhinnant-date-dev tzdata libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
+  libxxhash-dev zlib1g-dev libhwy-dev libsimdjson-dev libre2-dev libutf8proc-dev libcld2-dev libcurl4-openssl-dev libhowardhinnant-date-dev tzdata libcli11-dev nlohmann-json3-dev libtomlplusplus-dev doctest-dev libbenchmark-dev python3
   xz-utils lzip bzip2 lz4 ncompress logrotate p7zip-full cpio ent)
 # clang-tidy 14 and 15 cannot parse coroutines and ranges of libstdc++ 12; clang-format's output depends on its version.
 # Tests of the examples and of the documentation use NumPy and doxygen; tests of jobs use GNU parallel, strace and xxhsum;

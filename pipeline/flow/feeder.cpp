@@ -2,6 +2,7 @@
 
 #include "config/size.hpp"
 #include "config/text.hpp"
+#include "io/http/url.hpp"
 #include "pipeline/counts/input_report.hpp"
 #include "pipeline/flow/decoding/stream_cancel.hpp"
 #include "pipeline/flow/text_divider.hpp"
@@ -95,6 +96,14 @@ void note_failure(input_id input, const std::exception_ptr& error, rolling_count
   counts.fail(input, text_bytes, failure_from(error));
 }
 
+// Memory for what is read ahead of objects on servers.
+std::uint64_t ahead_bytes_of(const run_plan& plan) {
+  constexpr std::uint64_t least = std::uint64_t{16} << 20U;
+  constexpr std::uint64_t most = std::uint64_t{128} << 20U;
+  constexpr std::uint64_t share_of_memory = 8;
+  return std::clamp(plan.buffers.memory_limit / share_of_memory, least, most);
+}
+
 bool names_directory(const std::string& name) {
   std::error_code ignored;
   return std::filesystem::is_directory(name, ignored);
@@ -129,6 +138,7 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
              .held = {.in_memory = plan.buffers.held_bytes, .spilled_to = folder_of_held_text(plan)}},
             executors.streams, counts, failures),
       stop_(stop),
+      remote_({.ahead_bytes = ahead_bytes_of(plan), .stop = stop}),
       files_({.range_bytes = plan.buffers.chunk_bytes,
               .in_flight = is_beside_lanes(plan) ? plan.buffers.slots : plan.threads + std::size_t{4},
               .readers = plan.readers,
@@ -188,7 +198,14 @@ feeder::feeder(const run_plan& plan, const executors& executors, ring& slots, co
 async::task<> feeder::follow_all() {
   std::vector<std::string> names;
   std::vector<std::string> roots;
-  for (const std::string& name : plan_.inputs) (plan_.trees && names_directory(name) ? roots : names).push_back(name);
+  for (const std::string& name : plan_.inputs) {
+    if (io::http::is_remote(name)) {
+      counts_.fail(counts_.open_input(io::http::shown_url(name)), 0,
+                   {.kind = io::failure_kind::refused, .text = "URLs are not followed; leave --follow out"});
+    } else {
+      (plan_.trees && names_directory(name) ? roots : names).push_back(name);
+    }
+  }
   if (!roots.empty()) {
     io::walk_settings settings = *plan_.trees;
     settings.outputs = plan_.outputs;
@@ -236,6 +253,7 @@ async::task<> feeder::feed_listed() {
   fail_remaining();
   co_await drain();
   if (small_.files_read() > 0) notes_.add_reading(small_manner, small_.files_read());
+  note_traffic();
   flush();
 }
 
@@ -249,7 +267,7 @@ async::task<> feeder::drain() {
 
 input_id feeder::open(const listed_input& listed) {
   if (listed.counted) return counts_.open_input(*listed.counted);
-  return counts_.open_input(listed.name == "-" ? plan_.label : listed.name);
+  return counts_.open_input(listed.name == "-" ? plan_.label : io::http::shown_url(listed.name));
 }
 
 // To open a compressed file and to decode its first bytes takes longer than the rest of feeding it, and there may be
@@ -325,7 +343,7 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
       counts_.fail(next.input, 0, not_read());
     } else if (many && is_small(next.listed)) {
       small.push_back(std::move(next));
-    } else if (many && next.listed.regular) {
+    } else if (many && (next.listed.regular || io::http::is_url(next.listed.name))) {
       co_await queue_file(std::move(next));
     } else {
       // inputs before a stream must not wait for its end
@@ -380,7 +398,17 @@ std::vector<cut_mark> feeder::flush() {
 }
 
 // With --pass-through=raw files are opened as streams, which are read and forwarded once and in order.
-io::source feeder::open_source(const listed_input& listed) const {
+io::source feeder::open_source(const listed_input& listed) {
+  if (!listed.in_tree && io::http::is_remote(listed.name)) {
+    if (plan_.is_counted) {
+      throw io::input_error(
+          "is not counted with --resume, because it has no state of a file with which a later run can compare; leave "
+          "--resume out",
+          0, io::failure_kind::refused);
+    }
+    return remote_.open(listed.name, executors_.streams.context().get_executor(),
+                        passes_through(pass_through_options::content::input));
+  }
   io::source opened = listed.in_tree ? io::source(io::open_regular(listed.name, listed.follow_links))
                                      : io::open_source(listed.name, executors_.streams.context().get_executor(),
                                                        plan_.buffers.pipe_bytes);
@@ -499,10 +527,20 @@ async::task<> feeder::count(opened_input& from) {
   }
 }
 
+// For the statistics.
+void feeder::note_traffic() {
+  const io::http::traffic of = remote_.measured();
+  if (of.objects == 0) return;
+  notes_.add_reading(config::number_of(of.requests, "HTTP request") + ", " + std::to_string(of.retries) +
+                         " of them repeated, " + std::to_string(of.bytes) + " bytes received",
+                     of.objects);
+}
+
 // For the statistics: the manner in which the input is read.
 void feeder::note_manner(const io::source& source, bool is_raw) {
   const auto* stream = std::get_if<io::stream_source>(&source);
-  std::string manner = "pread";
+  const auto* file = std::get_if<io::file_source>(&source);
+  std::string manner = file != nullptr && file->is_remote() ? "HTTP" : "pread";
   if (stream != nullptr) {
     manner = stream->kind();
     if (const std::size_t capacity = stream->pipe_capacity()) manner += " of " + config::format_size(capacity);

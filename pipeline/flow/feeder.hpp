@@ -9,6 +9,7 @@
 #include "async/task.hpp"
 #include "async/task_group.hpp"
 #include "io/format.hpp"
+#include "io/http/client.hpp"
 #include "io/source.hpp"
 #include "io/stream_sink.hpp"
 #include "pipeline/counts/rolling_counts.hpp"
@@ -109,7 +110,8 @@ class feeder final : public text_feed {
   [[nodiscard]] bool passes_through(pass_through_options::content mode) const {
     return sink_ != nullptr && plan_.passes_through == mode;
   }
-  [[nodiscard]] io::source open_source(const listed_input& listed) const;
+  [[nodiscard]] io::source open_source(const listed_input& listed);
+  void note_traffic();
   async::task<> count(opened_input& from);
   async::task<> pass_through_rest(input_id input, shared_source source);
   void note_manner(const io::source& source, bool is_raw);
@@ -127,6 +129,7 @@ class feeder final : public text_feed {
   io::stream_sink* sink_;
   text_taps taps_;
   std::stop_token stop_;
+  io::http::client remote_;  // inputs on servers
   plain_files files_;
   decode_contexts contexts_;
   const std::unique_ptr<device_frames> device_;  // null: the host decodes all

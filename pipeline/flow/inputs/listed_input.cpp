@@ -1,5 +1,7 @@
 #include "pipeline/flow/inputs/listed_input.hpp"
 
+#include "io/http/url.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +60,7 @@ std::optional<std::uint64_t> source_bytes_of(std::span<const std::string> inputs
     struct stat status{};
     const bool standard_input = name == "-";
     const bool found = (standard_input ? ::fstat(STDIN_FILENO, &status) : ::stat(name.c_str(), &status)) == 0;
+    if (!found && io::http::is_url(name)) return std::nullopt;
     if (!found || S_ISDIR(status.st_mode)) continue;
     if (!S_ISREG(status.st_mode)) return std::nullopt;
     if (!standard_input) {
