@@ -155,7 +155,7 @@ std::string open_error_text(std::string_view path, int error) {
   const auto* const reader =
       std::ranges::find_if(url_readers, [&](const url_reader& each) { return path.starts_with(each.scheme); });
   if (reader == url_readers.end()) return text;
-  return text + ": URLs are not read; pipe the content (" + std::string(reader->command) +
+  return text + ": URLs are not read here; pipe the content (" + std::string(reader->command) +
          " | gpuhist), or download it";
 }
 

@@ -7,6 +7,7 @@
 #include "io/descriptor.hpp"
 #include "io/failure.hpp"
 #include "io/format.hpp"
+#include "io/http/url.hpp"
 #include "report/formats/report.hpp"
 #include "report/output/destination.hpp"
 
@@ -70,6 +71,10 @@ void check_format(const config::options& typed, const plan& planned) {
 io::file_state checked_state(const pipeline::listed_input& input) {
   if (input.name == "-") {
     refuse("standard input has no name in the folder; give files, or --output for the text of a stream");
+  }
+  if (!input.in_tree && io::http::is_remote(input.name)) {
+    refuse(report::printable(io::http::shown_url(input.name)) +
+           " is not a file; give --output for the text of an object");
   }
   struct stat now{};
   if (::stat(input.name.c_str(), &now) != 0) return {};

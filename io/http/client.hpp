@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -15,6 +16,7 @@
 
 namespace gpuhist::io::http {
 
+class transfer;
 class transfers;
 
 /// Of all objects.
@@ -45,12 +47,20 @@ class client {
   /// of the server. Throws input_error.
   source open(const std::string& url, const boost::asio::any_io_executor& executor, bool as_stream);
 
+  /// Begins the first request of an address that open() is called with soon, unless many are expected already. The
+  /// answer of the server is then waited for while earlier inputs are read.
+  void expect(const std::string& url);
+
   [[nodiscard]] traffic measured() const;
 
  private:
+  std::shared_ptr<transfers> started();
+  std::shared_ptr<transfer> take_expected(const std::string& url);
+
   const settings options_;
   mutable std::mutex mutex_;
   const std::shared_ptr<std::atomic<std::uint64_t>> held_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::multimap<std::string, std::shared_ptr<transfer>> expected_;
   std::shared_ptr<transfers> transfers_;  // null: nothing was opened
 };
 

@@ -5,6 +5,7 @@
 
 namespace gpuhist::io::http {
 
+class transfer {};
 class transfers {};
 
 client::client(settings options) : options_(std::move(options)) {}
@@ -15,6 +16,8 @@ source client::open(const std::string& /*url*/, const boost::asio::any_io_execut
       "URLs are not read, because this gpuhist was built without libcurl; pipe the content (curl -sSfL URL | gpuhist)",
       0, failure_kind::refused);
 }
+
+void client::expect(const std::string& /*url*/) {}
 
 traffic client::measured() const { return {}; }
 

@@ -335,6 +335,9 @@ async::task<> feeder::feed_batch(std::vector<listed_input> batch) {
   // all threads read a single file, in ranges; windows, forwarding and observers need the text in order
   const bool many = batch.size() > 1 && !plan_.windows && sink_ == nullptr && !taps_.is_used();
   std::vector<numbered_input> small;
+  for (const listed_input& each : batch) {
+    if (many && !each.in_tree && io::http::is_remote(each.name)) remote_.expect(each.name);
+  }
   for (listed_input& each : batch) {
     numbered_input next{.input = open(each), .listed = std::move(each)};
     if (!next.listed.error.is_none()) {

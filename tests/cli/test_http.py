@@ -39,7 +39,9 @@ class HttpTest(CommandTest):
         """The result of the object is that of the file, except for the name."""
         path = self.file(name.replace("/", "-"), content)
         url = self.server.put(name, content)
-        by_file, by_url = run(*options, path), run(*options, url)
+        engine = {"engine": None} if options[0] == "filter" else {}
+        by_file, by_url = run(*options, path, **engine), run(*options, url, **engine)
+        self.assertNotEqual(by_file.status, 2, by_file)
         self.assertEqual((by_url.status, by_url.stderr.replace(url, "X")), (by_file.status, by_file.stderr.replace(str(path), "X")), by_url)
         printed = [TIME.sub(b"T", without_run(ended.stdout.replace(of, b"X"))) for ended, of in ((by_url, url.encode()), (by_file, bytes(path)))]
         self.assertEqual(*printed)
@@ -75,6 +77,13 @@ class Objects(HttpTest):
         ended = run(*JSON, "--files-from", self.file("list", "\n".join([*urls, str(local)]).encode()))
         self.assert_counted(ended, b"".join(contents) + text(5000, 7))
         self.assertEqual([each["name"] for each in ended.result["inputs"]], [*urls, str(local)])
+        self.assertEqual(len(self.server.requests), len(urls))
+
+    def test_the_same_object_can_be_given_twice_and_absent_ones_fail_alone(self):
+        url, absent = self.server.put("a.log", TEXT[: 5 * MIB]), f"http://127.0.0.1:{self.server.port}/absent"
+        ended = run(*JSON, url, absent, url)
+        self.assert_failed(ended, absent, "404")
+        self.assert_counts(ended.result, TEXT[: 5 * MIB] * 2)
 
     def test_the_values_of_a_query_are_sent_and_not_printed(self):
         url = self.server.put("signed.log", TEXT[:1000]) + "?X-Amz-Signature=secret"
@@ -101,6 +110,11 @@ class Streams(HttpTest):
                     before = len(self.server.requests)
                     self.assert_counted(run(*JSON, url), counted)
                     self.assertEqual(len(self.server.requests) - before, 1)
+
+    def test_many_streams_are_counted_in_one_run(self):
+        contents = [text(300_000 + number, number) for number in range(40)]
+        urls = [self.server.put(f"{number}.log", each, ranges=False) for number, each in enumerate(contents)]
+        self.assert_counted(run(*JSON, *urls), b"".join(contents))
 
     def test_a_stream_that_ends_early_is_an_error_and_not_the_end(self):
         for chunked in (False, True):
@@ -156,6 +170,12 @@ class Faults(HttpTest):
         circle = self.server.put("circle", b"", location="/circle")
         self.assert_failed(run(*JSON, circle), circle, "redirects")
         self.assert_failed(run(*JSON, self.server.put("file", b"", location="file:///etc/passwd")), "the transfer failed")
+
+    def test_addresses_are_not_followed_and_not_resumed_and_have_no_file_in_an_output_folder(self):
+        url = self.server.put("a.log", b"x")
+        self.assertIn("leave --follow out", run("--follow", url).stderr)
+        self.assert_usage_error(run("filter", "--drop-if", "digit > 2", "--output-dir", self.folder / "o", url, engine=None), url, "give --output")
+        self.assertIn("leave --resume out", run("--resume", self.folder / "r.jsonl", url).stderr)
 
     def test_an_address_with_a_password_is_refused(self):
         ended = run(*JSON, f"http://user:secret@127.0.0.1:{self.server.port}/a")

@@ -150,7 +150,7 @@ class InputsThatCannotBeRead(CommandTest):
         commands = {"http": "curl", "https": "curl", "ftp": "curl", "s3": "aws s3 cp", "gs": "gcloud", "hdfs": "hdfs dfs"}
         for scheme, command in commands.items():
             url = f"{scheme}://example.com/a.log"
-            words = (f"{url}: No such file or directory: URLs are not read", command, "| gpuhist")
+            words = (f"{url}: No such file or directory: URLs are not read here", command, "| gpuhist")
             of_inputs = [] if scheme.startswith("http") else [[url], ["filter", "--drop-if", "digit > 1", url]]  # test_http
             for arguments in (*of_inputs, ["report", url], ["batch", url, "--output-dir", f"out-{scheme}"],
                               ["repack", url, "-o", "x.zst"], ["--baseline", url, "--measures", "jsd", "-"]):  # fmt: skip
