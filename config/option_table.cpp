@@ -77,6 +77,14 @@ constexpr option_effect on_run(Function /*unused*/) {
   return {.on_run = effect_of<Function>::template call<file_options>};
 }
 
+/// `text`: the value that it has set, for the identity of a job; empty: the default.
+template <typename Function>
+constexpr option_effect on_run(Function effect, std::string (*text)(const file_options&)) {
+  option_effect made = on_run(effect);
+  made.text = text;
+  return made;
+}
+
 template <typename Function>
 constexpr option_effect on_command(Function /*unused*/) {
   return {.on_command = effect_of<Function>::template call<options>};
@@ -84,6 +92,11 @@ constexpr option_effect on_command(Function /*unused*/) {
 
 constexpr option_rules rules(decision decides, std::string_view needs = {}, std::string_view excludes = {}) {
   return {.decides = decides, .needs = needs, .excludes = excludes};
+}
+
+std::string encoding_text(const file_options& run) {
+  constexpr std::array<std::string_view, 5> names{"", "utf-8", "utf-16", "utf-16le", "utf-16be"};
+  return std::string(names.at(static_cast<std::size_t>(run.encoding)));
 }
 
 template <typename Field>
@@ -257,10 +270,13 @@ constexpr std::array rows = {
         "as U+FFFD, with a notice. 'auto' takes a text with a byte order mark of UTF-16 as UTF-16, and others as "
         "they are. 'utf-8' counts all as they are. 'utf-16' takes the byte order of the mark, or else little "
         "endian, as 'utf-16le'; 'utf-16be' is big endian. Default: auto.",
-        "gpuhist --text-encoding utf-16le windows.log", on_run([](file_options& o, const option_row& row, value v) {
-          using enum text_encoding;
-          o.encoding = chosen(row, v, {automatic, utf8, utf16, utf16le, utf16be});
-        }),
+        "gpuhist --text-encoding utf-16le windows.log",
+        on_run(
+            [](file_options& o, const option_row& row, value v) {
+              using enum text_encoding;
+              o.encoding = chosen(row, v, {automatic, utf8, utf16, utf16le, utf16be});
+            },
+            encoding_text),
         rules(decision::text)},
     option_row{
         inputs, "--fail-on-unknown", "", value_kind::flag, "", text_runs | batch_runs | log_runs, rare,

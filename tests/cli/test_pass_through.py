@@ -20,7 +20,7 @@ import time
 import tty
 
 from packers import FORMATS
-from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, tar, text, unread, wait_until, zipped, zstd
+from support import ALL_SCHEMES, ENGINE, GPUHIST, PATIENCE, SANITIZED, CommandTest, Running, feed, file_size_limit, main, noise, remarks, tar, text, unread, wait_until, zipped, zstd
 
 PIPE_BYTES = 1 << 20  # the size to which gpuhist enlarges pipes
 COMPRESSED = {"zst": zstd, "gz": gzip.compress, "xz": lzma.compress}
@@ -81,7 +81,7 @@ class PassThroughTest(CommandTest):
         """In raw mode the output is the input, in text mode its text. Its text is counted in both modes."""
         counted = data if text_of is None else text_of
         out, ended = self.passed(data, *arguments, mode=mode)
-        self.assertEqual((ended.status, ended.stderr), (0, ""), ended)
+        self.assertEqual((ended.status, remarks(ended)), (0, []), ended)
         self.assertEqual(out, counted if mode == "text" else data)
         self.assertIs(self.result()["complete"], True)
         self.assert_counts(self.result(), counted)
