@@ -46,7 +46,7 @@ missing_packages() {
 explain_requirements() {
   echo "gpuhist: needs a C++20 compiler, cmake >= 3.25, ninja or make, pkg-config, python3, for its tests the commands zstd," \
     "xz, lzip, bzip2, lz4, compress, 7z, cpio, logrotate and ent, and the development files of Boost >= 1.81, libzstd, ISA-L (libisal)," \
-    "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, libsnappy, libbrotli, Highway (libhwy), simdjson, RE2, utf8proc, CLD2, Howard Hinnant's date, CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
+    "libarchive, liblzma >= 5.4, libbz2, liblz4, zlib, libsnappy, libbrotli, Highway (libhwy), simdjson, RE2, utf8proc, CLD2, libcurl (optional), Howard Hinnant's date, CLI11, nlohmann-json, toml++, doctest and Google Benchmark." \
     "$1; continuing with the installed packages." >&2
 }
 
