@@ -191,10 +191,12 @@ ending sample(const config::options& typed, const io::open_descriptors& open_des
     has_failed = has_failed || each.has_failed;
   }
   if (inputs.text_bytes() == 0) {
-    throw config::usage_error("there is no text of which a sample can be taken" +
-                              (made.unsampled.empty() ? std::string()
-                                                      : ": " + report::printable(made.unsampled.front().name) + " " +
-                                                            report::printable(made.unsampled.front().cause)));
+    report::complain("there is no text of which a sample can be taken" +
+                     (made.unsampled.empty() || has_failed
+                          ? std::string()
+                          : ": " + report::printable(made.unsampled.front().name) + ": " +
+                                report::printable(made.unsampled.front().cause)));
+    return frame.end(ending::input_failed);
   }
   std::mt19937_64 random(made.seed);
   drawn_samples samples(planned);

@@ -333,7 +333,7 @@ constexpr std::array rows = {
                "Counts A-Z as a-z in all buckets. The byte counts of --byte-counts do not change.",
                "gpuhist --ignore-case --buckets alphabet book.txt", field<&counting_options::ignore_case>,
                rules(decision::text)},
-    option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, common,
+    option_row{counting, "--byte-counts", "", value_kind::flag, "", counting_runs | batch_runs, rare,
                "keep all 256 counts, for 'gpuhist report' (json)",
                "Adds the counts of all 256 byte values to the result, so that 'gpuhist report' can show it by any "
                "scheme later. Useful with --format json or jsonl.",
@@ -1110,13 +1110,13 @@ constexpr std::array rows = {
                "gpuhist repack --force access.zst -o access.zst", field<&options::force>,
                rules(decision::nothing, "filter:output-dir")},
 
-    option_row{sampling, "--size", "SIZE", value_kind::size, "", sampling_runs, common, "text to read (default: 1GiB)",
+    option_row{sampling, "--size", "SIZE", value_kind::size, "", sampling_runs, rare, "text to read (default: 1GiB)",
                "Sets about how much text 'gpuhist sample' reads. Bounds are half as wide with four times the text. "
                "Default: 1GiB.",
                "gpuhist sample --size 256MiB -r /srv/archive", field<&options::sample_bytes>,
                rules(decision::nothing).between(1, std::uint64_t{1} << 50U)},
     option_row{
-        sampling, "--error", "PERCENT", value_kind::text, "", sampling_runs, common,
+        sampling, "--error", "PERCENT", value_kind::text, "", sampling_runs, rare,
         "read until no bound is farther away: 0.5%",
         "Reads until no share differs by more than PERCENT (of all text) from its bounds, and not --size. Default: "
         "none.",

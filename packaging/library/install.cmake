@@ -40,7 +40,7 @@ install(FILES
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(private_libraries)
-foreach(each zstd isal lz4 lzma archive hwy simdjson re2 utf8proc curl)
+foreach(each zstd isal lz4 lzma archive snappy brotli zlib hwy simdjson re2 utf8proc curl)
   list(APPEND private_libraries ${gpuhist_${each}_LDFLAGS})
 endforeach()
 list(APPEND private_libraries -lcld2_full -lcld2 -ldate-tz -lstdc++ -lm -pthread)

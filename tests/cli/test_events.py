@@ -490,7 +490,7 @@ class Groups(EventTest):
             ))  # fmt: skip
             data = line.encode() + chosen.choice((b"", b"", b"\r"))
             if chosen.random() < 0.1:
-                data = b"\xff\xfe " + bytes([0x80 + n]) + b" \0x\xc3"
+                data = b"\xff\xfd " + bytes([0x80 + n]) + b" \0x\xc3"
                 known, more = {**dict.fromkeys(known), "template": data.decode("latin-1")}, {}
             made.append((data + b"\n", {**known, **more}))
         return [*made, (b"took 1 ms", {**dict.fromkeys(known), "template": "took <num> ms"})]

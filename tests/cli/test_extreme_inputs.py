@@ -55,13 +55,13 @@ def without_compression(data):
 
 
 class ExtremeInputs(CommandTest):
-    def assert_text(self, encoded, expected, format):
+    def assert_text(self, encoded, expected, format, *options):
         """The counts are those expected, with one thread and with four, from a file and from a pipe."""
         path = self.file("input", encoded)
         for threads, source in ((1, f"'{path}'"), (4, f"'{path}'"), (4, f"<(cat '{path}')")):
             with self.subTest(threads=threads, source=source):
                 # run by a small shell: a child of this process would start with its peak of memory
-                command = f"{GPUHIST} --engine {ENGINE} --format json -b bytes --stats --memory-limit 256MiB -T {threads} {source}"
+                command = f"{GPUHIST} --engine {ENGINE} --format json -b bytes --stats --memory-limit 256MiB -T {threads} {' '.join(options)} {source}"
                 ended = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=5 * PATIENCE)
                 self.assertEqual(ended.returncode, 0, ended.stderr[:1000])
                 result = json.loads(ended.stdout)
@@ -110,13 +110,13 @@ class ExtremeInputs(CommandTest):
     def test_the_text_of_stored_blocks_is_full_of_blocks_and_members(self):
         inner = gzip.compress(text(400_000), 1) + without_compression(noise(100_000))
         data = b"".join(inner[number:] for number in range(40))  # at other distances from the stored blocks around them
-        self.assert_text(without_compression(data), self.counts(data), "gzip")
+        self.assert_text(without_compression(data), self.counts(data), "gzip", "--input-format", "gzip")
         data = gzip.compress(b"", mtime=0)[:10] * 1_000_000
-        self.assert_text(without_compression(data), self.counts(data), "gzip")
+        self.assert_text(without_compression(data), self.counts(data), "gzip", "--input-format", "gzip")
 
     def test_the_text_of_bzip2_is_full_of_blocks(self):
         data = bz2.compress(text(2_000_000), 1) * 4 + b"BZh9" + b"1AY&SY" * 200_000
-        self.assert_text(bz2.compress(data), self.counts(data), "bzip2")
+        self.assert_text(bz2.compress(data), self.counts(data), "bzip2", "--input-format", "bzip2")
 
 
 if __name__ == "__main__":

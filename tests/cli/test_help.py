@@ -27,7 +27,7 @@ def all_options():
     return found
 
 
-COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",), ("batch",), ("merge",))
+COMMANDS = ((), ("report",), ("devices",), ("repack",), ("filter",), ("batch",), ("merge",), ("sample",))
 TOPICS = ("conditions", "measures", "windows", "units", "texts", "formats", "damage", "presets")
 
 

@@ -189,11 +189,17 @@ class Report(SampleTest):
             with self.subTest(arguments=arguments):
                 ended = run("sample", *arguments, engine=None)
                 self.assert_usage_error(ended, words)
-        empty = run("sample", self.file("empty", b""), engine=None)
-        self.assert_usage_error(empty, "there is no text of which a sample can be taken")
-        stream = run("sample", stdin_bytes=b"abc", engine=None)
-        self.assertEqual(stream.status, 2)
-        self.assertIn("-: is a stream; give files", stream.stderr)
+
+    def test_without_text_there_is_no_result(self):
+        for arguments, message in (
+            ((self.file("empty", b""),), "there is no text of which a sample can be taken"),
+            ((self.file("a.gz", gzip.compress(b"abc")),), "a.gz: gzip without a seek table"),
+            ((), "-: is a stream; give files"),
+        ):
+            ended = run("sample", *arguments, stdin_bytes=b"abc", engine=None)
+            self.assertEqual((ended.status, ended.stdout), (1, b""), ended)
+            self.assertIn(message, ended.stderr)
+            self.assertIn("there is no text of which a sample can be taken", ended.stderr)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Usage(CommandTest):
 
     def test_an_option_of_another_command_is_refused(self):
         self.assert_refused(["report", "--threads", "2", "x.json"], "--threads: not an option of gpuhist report")
-        self.assert_refused(["devices", "--buckets", "letters"], "gpuhist, gpuhist changes, gpuhist diff, gpuhist report, gpuhist filter, gpuhist batch and gpuhist merge")
+        self.assert_refused(["devices", "--buckets", "letters"], "gpuhist, gpuhist changes, gpuhist diff, gpuhist sample, gpuhist report, gpuhist filter, gpuhist batch and gpuhist merge")
 
     def test_a_file_with_the_name_of_a_command_is_counted_if_it_is_written_as_a_path(self):
         for name in ("report", "devices"):

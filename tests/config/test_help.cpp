@@ -206,7 +206,8 @@ TEST_CASE("the topic on presets lists them, and the help on a preset has its sou
 
 TEST_CASE("an unknown topic is an error that suggests the nearest topic and lists all of them") {
   const std::string topics =
-      "Topics are all, count, changes, diff, report, devices, repack, filter, batch, merge, conditions, measures, "
+      "Topics are all, count, changes, diff, sample, report, devices, repack, filter, batch, merge, conditions, "
+      "measures, "
       "windows, "
       "units, "
       "texts, formats, damage, presets, events and the options (files are not read with --help)";

@@ -367,13 +367,15 @@ TEST_CASE("a first word that names a command is the command; elsewhere it is a f
 
 TEST_CASE("an option that a command does not take is refused, and the message names the commands that take it") {
   CHECK(error_of({"report", "--threads", "2", "x"}) ==
-        "--threads: not an option of gpuhist report, but of gpuhist, gpuhist changes, gpuhist diff, gpuhist repack, "
+        "--threads: not an option of gpuhist report, but of gpuhist, gpuhist changes, gpuhist diff, gpuhist sample, "
+        "gpuhist repack, "
         "gpuhist filter and gpuhist batch; "
         "see gpuhist "
         "--help "
         "report");
   CHECK(error_of({"devices", "-b", "letters"}) ==
-        "--buckets: not an option of gpuhist devices, but of gpuhist, gpuhist changes, gpuhist diff, gpuhist report, "
+        "--buckets: not an option of gpuhist devices, but of gpuhist, gpuhist changes, gpuhist diff, gpuhist sample, "
+        "gpuhist report, "
         "gpuhist filter, "
         "gpuhist "
         "batch and gpuhist merge; see gpuhist --help devices");

@@ -65,7 +65,7 @@ std::string good_value(const option_row& row) {
   if (row.value == "UNIT") return "line";
   if (row.key() == "rewrite") return "strip";
   if (row.value == "BYTE") return ",";
-  if (row.key() == "max-errors") return "0.1%";
+  if (row.key() == "max-errors" || row.key() == "error") return "0.1%";
   if (row.key() == "quantiles") return "50,99.9";
   if (row.key() == "match") return "error=ERROR";
   if (row.key() == "group-by" || row.key() == "then-by") return "field:1";
