@@ -434,7 +434,7 @@ void transfers::finish_attempts() {
   int remaining = 0;
   while (const CURLMsg* const message = curl_multi_info_read(multi_, &remaining)) {
     if (message->msg != CURLMSG_DONE) continue;
-    const CURLcode result = message->data.result;
+    const CURLcode result = message->data.result;  // NOLINT(cppcoreguidelines-pro-type-union-access): libcurl's message
     const auto found = std::ranges::find(active_, static_cast<void*>(message->easy_handle),
                                          [](const pointer& each) { return each->easy_; });
     if (found != active_.end()) finish(pointer(*found), result);
@@ -479,7 +479,7 @@ void transfers::finish(const pointer& each, int result) {
   release(at);
 }
 
-std::string transfers::cause_of(const transfer& each, int result) const {
+std::string transfers::cause_of(const transfer& each, int result) {
   std::string text;
   if (result == CURLE_OK) {
     text = "the server answered with HTTP status " + std::to_string(each.answer_.status) + error_in(each.answer_.text) +

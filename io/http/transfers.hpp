@@ -139,13 +139,13 @@ class transfers {
   void end(const pointer& each, std::optional<input_error> error);
   void release(transfer& each) noexcept;
   void wait_for_traffic();
-  [[nodiscard]] std::string cause_of(const transfer& each, int result) const;
+  [[nodiscard]] static std::string cause_of(const transfer& each, int result);
 
   static std::size_t take_header(char* data, std::size_t one, std::size_t size, void* to);
   static std::size_t take_bytes(char* data, std::size_t one, std::size_t size, void* to);
   std::size_t take(transfer& from, std::span<const std::byte> bytes);
   bool accept(transfer& from);
-  bool accept_range(transfer& from);
+  static bool accept_range(transfer& from);
   static std::size_t send(transfer& from, std::span<const std::byte> bytes);
 
   const std::stop_token stop_;
