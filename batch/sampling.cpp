@@ -106,7 +106,9 @@ sampled_inputs::text_size sampled_inputs::size_of(manifest_entry& input, const l
 
 std::vector<drawn_cell> sampled_inputs::draw(std::mt19937_64& random, std::size_t first, std::size_t number) const {
   std::vector<std::pair<std::uint64_t, std::size_t>> drawn;
-  for (std::size_t i = 0; i < number; ++i) drawn.emplace_back(uniform_below(text_bytes(), random), first + i);
+  const std::uint64_t all = text_bytes();
+  if (all == 0) return {};
+  for (std::size_t i = 0; i < number; ++i) drawn.emplace_back(uniform_below(all, random), first + i);
   std::ranges::sort(drawn);
   std::vector<drawn_cell> made;
   std::optional<cell_finder> cells;

@@ -44,7 +44,7 @@ class sampled_inputs {
   [[nodiscard]] const std::vector<unsampled_input>& unsampled() const { return unsampled_; }
 
   /// The cells of so many further draws, numbered from `first`, in the order of the inputs; no cell twice. Reads seek
-  /// tables. Throws io::input_error. Precondition: text_bytes() > 0.
+  /// tables. Throws io::input_error. Without text there are none.
   std::vector<drawn_cell> draw(std::mt19937_64& random, std::size_t first, std::size_t number) const;
 
  private:

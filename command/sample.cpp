@@ -204,7 +204,7 @@ ending sample(const config::options& typed, const io::open_descriptors& open_des
       std::clamp(std::round(static_cast<double>(first_bytes) / inputs.bytes_of_draw()), 1.0, double{most_draws}));
   // after each round bounds are compared, so that all rounds together may fail with the probability
   for (unsigned round = 1;; ++round) {
-    library::finished_run finished = read_more(planned, inputs, random, draws, samples, frame, screen);
+    const library::finished_run finished = read_more(planned, inputs, random, draws, samples, frame, screen);
     complain_of_failures(finished.outcome.result.shared().content.inputs, planned.quiet);
     has_failed = has_failed || finished.outcome.status == run_status::incomplete;
     if (finished.is_stopped) return frame.end(ending::input_failed, ": there is no result", finished.end_at_once);
