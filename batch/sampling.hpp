@@ -6,6 +6,7 @@
 
 #include "batch/manifest.hpp"
 #include "library/counting_plan.hpp"
+#include "report/formats/sample_report.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +15,6 @@
 #include <vector>
 
 namespace gpuhist::batch {
-
-/// An input whose text is not in the sample.
-struct unsampled_input {
-  std::string name;
-  std::uint64_t stored_bytes = 0;
-  std::string cause;
-  bool has_failed = false;  ///< it cannot be read at all
-};
 
 /// A cell, and which draws chose it.
 struct drawn_cell {
@@ -41,7 +34,7 @@ class sampled_inputs {
   /// Bytes of a cell, on average over draws, if the frames of a file are of one size.
   [[nodiscard]] double bytes_of_draw() const { return bytes_of_draw_; }
 
-  [[nodiscard]] const std::vector<unsampled_input>& unsampled() const { return unsampled_; }
+  [[nodiscard]] const std::vector<report::left_out>& unsampled() const { return unsampled_; }
 
   /// The cells of so many further draws, numbered from `first`, in the order of the inputs; no cell twice. Reads seek
   /// tables. Throws io::input_error. Without text there are none.
@@ -61,7 +54,7 @@ class sampled_inputs {
   std::vector<manifest_entry> inputs_;
   std::vector<std::uint64_t> ends_;  // of the text of each input in that of all
   double bytes_of_draw_ = 0;
-  std::vector<unsampled_input> unsampled_;
+  std::vector<report::left_out> unsampled_;
 };
 
 }  // namespace gpuhist::batch

@@ -183,10 +183,9 @@ ending sample(const config::options& typed, const io::open_descriptors& open_des
                              .confidence = 1 - failure_probability,
                              .seed = seed_of(typed),
                              .text_bytes = inputs.text_bytes(),
-                             .unsampled = {}};
+                             .unsampled = inputs.unsampled()};
   bool has_failed = false;
-  for (const batch::unsampled_input& each : inputs.unsampled()) {
-    made.unsampled.push_back({.name = each.name, .stored_bytes = each.stored_bytes, .cause = each.cause});
+  for (const report::left_out& each : made.unsampled) {
     if (each.has_failed) report::complain(report::printable(each.name) + ": " + report::printable(each.cause));
     has_failed = has_failed || each.has_failed;
   }

@@ -24,10 +24,12 @@ struct sampled_scheme {
   std::vector<sampled_share> shares;
 };
 
+/// An input whose text is not in the sample.
 struct left_out {
   std::string name;
   std::uint64_t stored_bytes = 0;
   std::string cause;
+  bool has_failed = false;  ///< it cannot be read at all
 };
 
 struct sample_report {
