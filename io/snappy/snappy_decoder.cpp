@@ -83,6 +83,28 @@ bool unpack(std::span<const std::byte> packed, std::span<std::byte> text) {
          bytes == text.size();
 }
 
+// The bytes of a chunk, which arrive in pieces.
+class chunk_bytes {
+ public:
+  // Keeps the memory of earlier chunks.
+  void begin(std::size_t bytes) {
+    room_.resize(std::max(room_.size(), bytes));
+    filled_ = 0;
+  }
+  // Returns how many bytes belong to a chunk of this size.
+  std::size_t add(std::span<const std::byte> bytes, std::size_t size) {
+    const std::size_t added = std::min(size - filled_, bytes.size());
+    std::ranges::copy(bytes.first(added), room_.begin() + static_cast<std::ptrdiff_t>(filled_));
+    filled_ += added;
+    return added;
+  }
+  [[nodiscard]] std::span<const std::byte> all() const { return std::span(room_).first(filled_); }
+
+ private:
+  std::vector<std::byte> room_;
+  std::size_t filled_ = 0;
+};
+
 class snappy_decoder final : public frame_decoder {
  public:
   explicit snappy_decoder(const decoder_limits& limits)
@@ -107,9 +129,8 @@ class snappy_decoder final : public frame_decoder {
   phase phase_ = phase::header;
   bool needs_identifier_ = true;
   chunk_kind kind_ = chunk_kind::unknown;
-  std::uint64_t remaining_ = 0;    // bytes of a chunk that is skipped
-  std::vector<std::byte> packed_;  // checksum and data of the chunk
-  std::size_t filled_ = 0;
+  std::uint64_t remaining_ = 0;  // bytes of a chunk that is skipped
+  chunk_bytes packed_;           // checksum and data of the chunk
   std::vector<std::byte> unpacked_;
   std::span<const std::byte> text_;  // to be written
 };
@@ -161,21 +182,16 @@ frame_decoder::step_result snappy_decoder::read_header(cursor& at) {
 
 frame_decoder::step_result snappy_decoder::begin_data() {
   if (const step_result asked = request_window(crc_bytes + most_packed + most_text)) return asked;
-  packed_.resize(crc_bytes + most_packed);
+  packed_.begin(crc_bytes + most_packed);
   unpacked_.resize(most_text);
-  filled_ = 0;
   phase_ = phase::data;
   return std::nullopt;
 }
 
 frame_decoder::step_result snappy_decoder::read_data(cursor& at) {
-  const std::size_t bytes = std::min<std::size_t>(remaining_ - filled_, at.in.size());
-  std::ranges::copy_n(at.in.begin(), static_cast<std::ptrdiff_t>(bytes),
-                      packed_.begin() + static_cast<std::ptrdiff_t>(filled_));
-  filled_ += bytes;
-  take(at, bytes);
-  if (filled_ < remaining_) return fill_status::needs_input;
-  const auto data = std::span(std::as_const(packed_)).first(filled_).subspan(crc_bytes);
+  take(at, packed_.add(at.in, remaining_));
+  if (packed_.all().size() < remaining_) return fill_status::needs_input;
+  const auto data = packed_.all().subspan(crc_bytes);
   text_ = data;
   if (kind_ == chunk_kind::compressed) {
     const auto size = text_bytes_of(data);
@@ -183,7 +199,7 @@ frame_decoder::step_result snappy_decoder::read_data(cursor& at) {
     text_ = std::span(unpacked_).first(*size);
     if (!unpack(data, std::span(unpacked_).first(*size))) return fail_damaged("its data does not decode");
   }
-  if (masked_crc(text_) != little_endian(std::span(packed_).first(crc_bytes))) {
+  if (masked_crc(text_) != little_endian(packed_.all().first(crc_bytes))) {
     return fail_damaged("its text does not match its checksum");
   }
   phase_ = phase::text;
@@ -278,8 +294,7 @@ class hadoop_decoder final : public frame_decoder {
   phase phase_ = phase::block;
   std::uint64_t text_left_ = 0;     // of the block
   std::uint64_t packed_bytes_ = 0;  // of the chunk
-  std::vector<std::byte> packed_;
-  std::size_t filled_ = 0;
+  chunk_bytes packed_;
   std::vector<std::byte> text_;
   std::span<const std::byte> unwritten_;
 };
@@ -321,8 +336,7 @@ frame_decoder::step_result hadoop_decoder::read_chunk(cursor& at) {
 
 frame_decoder::step_result hadoop_decoder::begin_data() {
   if (const step_result asked = request_window(packed_bytes_ + text_left_)) return asked;
-  packed_.resize(std::max<std::size_t>(packed_.size(), packed_bytes_));
-  filled_ = 0;
+  packed_.begin(packed_bytes_);
   phase_ = phase::data;
   return std::nullopt;
 }
@@ -345,13 +359,9 @@ std::optional<std::size_t> hadoop_decoder::decode(std::span<const std::byte> pac
 }
 
 frame_decoder::step_result hadoop_decoder::read_data(cursor& at) {
-  const std::size_t bytes = std::min<std::size_t>(packed_bytes_ - filled_, at.in.size());
-  std::ranges::copy_n(at.in.begin(), static_cast<std::ptrdiff_t>(bytes),
-                      packed_.begin() + static_cast<std::ptrdiff_t>(filled_));
-  filled_ += bytes;
-  take(at, bytes);
-  if (filled_ < packed_bytes_) return fill_status::needs_input;
-  const auto size = decode(std::span(packed_).first(filled_));
+  take(at, packed_.add(at.in, packed_bytes_));
+  if (packed_.all().size() < packed_bytes_) return fill_status::needs_input;
+  const auto size = decode(packed_.all());
   if (!size || *size == 0) return fail_damaged("a chunk does not decode");
   unwritten_ = std::span(text_).first(*size);
   text_left_ -= *size;
